@@ -1,0 +1,32 @@
+# `just` alone lists what there is.
+[private]
+default:
+    @just --list --unsorted
+
+# what a fresh checkout needs
+setup:
+    uv sync --locked
+    uv run tidings engines fetch
+
+# what CI runs
+check: lint test
+
+# style, types, who imports whom
+lint:
+    uv run ruff format --check .
+    uv run ruff check .
+    uv run mypy
+    uv run lint-imports
+
+# all tests, or those given: just test server/tests/unit
+test *args:
+    uv run pytest {{ args }}
+
+# measure: just bench NAME
+bench name *args:
+    uv run python -m bench.{{ name }} {{ args }}
+
+# format and mend what can be mended by itself
+fix:
+    uv run ruff format .
+    uv run ruff check --fix .

@@ -1,0 +1,1 @@
+"""Tidings: durable chat and a notification inbox per user, on DynamoDB, Kafka and Redis."""

@@ -1,0 +1,1 @@
+"""Kafka, DynamoDB and Valkey on this machine, for development and tests."""

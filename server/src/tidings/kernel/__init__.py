@@ -1,0 +1,1 @@
+"""What every other package may use: errors, secrets. The standard library only."""

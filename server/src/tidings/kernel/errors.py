@@ -1,0 +1,59 @@
+"""The one error type and its closed set of codes.
+
+The same codes appear on the command line, in REST problems and in socket frames;
+`docs/reference/errors.md` has a section for each, which a test checks.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+DOCS = "docs/reference/errors.md"
+
+
+class Code(StrEnum):
+    """What went wrong, for programs. Stable: a code is never reused for something else."""
+
+    SETTINGS_INVALID = "settings_invalid"
+    ENGINE_NOT_INSTALLED = "engine_not_installed"
+    ENGINE_NOT_SUPPORTED = "engine_not_supported"
+    ENGINE_FETCH_FAILED = "engine_fetch_failed"
+    ENGINE_PORT_TAKEN = "engine_port_taken"
+    ENGINE_MEMORY_SHORT = "engine_memory_short"
+    ENGINE_DIED = "engine_died"
+    ENGINE_NOT_READY = "engine_not_ready"
+    ENGINE_UNREACHABLE = "engine_unreachable"
+    ENGINES_BUSY = "engines_busy"
+    TABLES_DRIFT = "tables_drift"
+    TABLES_DESTRUCTIVE = "tables_destructive"
+    TABLES_FAILED = "tables_failed"
+
+
+_RETRYABLE = frozenset(
+    {
+        Code.ENGINE_FETCH_FAILED,
+        Code.ENGINE_NOT_READY,
+        Code.ENGINE_UNREACHABLE,
+        Code.ENGINES_BUSY,
+    }
+)
+
+
+class TidingsError(Exception):
+    """Says what failed (`message`), what to do about it (`hint`) and whether trying again can help."""
+
+    def __init__(
+        self, code: Code, message: str, *, hint: str = "", details: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.details = dict(details or {})
+
+    @property
+    def retryable(self) -> bool:
+        return self.code in _RETRYABLE
+
+    @property
+    def docs(self) -> str:
+        return f"{DOCS}#{self.code}"

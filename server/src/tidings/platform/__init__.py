@@ -1,0 +1,1 @@
+"""Engine clients, telemetry and life cycle. Knows no subject."""

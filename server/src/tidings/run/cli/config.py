@@ -1,0 +1,35 @@
+"""`tidings config check | show | doc`."""
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from tidings.run.settings.load import FIELDS, load
+from tidings.run.settings.show import page, rows
+
+
+@click.group(name="config")
+def group() -> None:
+    """What is set, where it came from, and what can be set."""
+
+
+@group.command()
+def check() -> None:
+    """Read all settings; fails with every fault that is in them."""
+    loaded = load()
+    click.echo(f"ok: {len(loaded.sources)} of {len(FIELDS)} settings given, the rest are defaults")
+
+
+@group.command()
+def show() -> None:
+    """Print each setting with its value and its source. Secrets stay hidden."""
+    table = Table("setting", "value", "from", box=None, pad_edge=False)
+    for name, value, source in rows(load()):
+        table.add_row(name, value, source, style="dim" if source == "default" else None)
+    Console().print(table)
+
+
+@group.command()
+def doc() -> None:
+    """Print the reference page of the settings, in Markdown."""
+    click.echo(page(), nl=False)

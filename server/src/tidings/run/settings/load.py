@@ -1,0 +1,188 @@
+"""Reads the settings: defaults, then what the local engines wrote, then the TOML file, then the environment.
+
+Later sources win. Every fault is found before any is reported, so that one run shows them all.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.secrets import Secret
+from tidings.run.settings.model import EnginesSettings, Settings
+
+CONFIG_FILE = "tidings.toml"
+ENDPOINTS_FILE = "endpoints.toml"
+ENV_PREFIX = "TIDINGS_"
+ENV_CONFIG = "TIDINGS_CONFIG"
+ENV_TESTING = "TIDINGS_TESTING"
+
+type Key = tuple[str, str]
+
+SECTIONS: dict[str, type[msgspec.Struct]] = {f.name: f.type for f in msgspec.structs.fields(Settings)}
+FIELDS: dict[Key, msgspec.structs.FieldInfo] = {
+    (section, f.name): f for section, struct in SECTIONS.items() for f in msgspec.structs.fields(struct)
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value as some source gave it."""
+
+    value: object
+    source: str
+    spelled: str
+
+    @property
+    def is_text(self) -> bool:
+        return self.source == "environment"
+
+
+@dataclass
+class Loaded:
+    """The settings, and for each value that is not a default the source it came from."""
+
+    settings: Settings
+    sources: dict[Key, str]
+
+
+@dataclass
+class _Reading:
+    allows_testing: bool
+    given: dict[Key, Given] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    def take(self, key: Key, given: Given) -> None:
+        if key[0] == "testing" and not self.allows_testing:
+            self.faults.append(f"{given.spelled}: for tests only, needs {ENV_TESTING}=1 in the environment")
+        elif key in FIELDS:
+            self.given[key] = given
+        else:
+            self.faults.append(
+                f"{given.spelled}: no such setting{did_you_mean(key, given)} (in {given.source})"
+            )
+
+
+def load(environ: Mapping[str, str] | None = None, directory: Path | None = None) -> Loaded:
+    """Read and check everything; raises `settings_invalid` with all faults at once."""
+    environ = os.environ if environ is None else environ
+    directory = directory or Path.cwd()
+    reading = _Reading(allows_testing=environ.get(ENV_TESTING) == "1")
+    _read_file(reading, environ, directory)
+    _read_environment(reading, environ)
+    _read_endpoints(reading, directory)
+    settings = _build(reading)
+    if reading.faults or settings is None:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "\n".join(["The settings have faults:", *(f"  - {fault}" for fault in reading.faults)]),
+            hint="`tidings config doc` lists every setting with its meaning.",
+            details={"faults": reading.faults},
+        )
+    return Loaded(settings, {key: given.source for key, given in reading.given.items()})
+
+
+def env_name(key: Key) -> str:
+    return f"{ENV_PREFIX}{key[0]}_{key[1]}".upper()
+
+
+def did_you_mean(key: Key, given: Given) -> str:
+    known = {env_name(k): k for k in FIELDS} if given.is_text else {".".join(k): k for k in FIELDS}
+    close = difflib.get_close_matches(
+        given.spelled if given.is_text else ".".join(key), known, n=1, cutoff=0.75
+    )
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _read_file(reading: _Reading, environ: Mapping[str, str], directory: Path) -> None:
+    named = environ.get(ENV_CONFIG)
+    path = Path(named) if named else directory / CONFIG_FILE
+    if not path.exists():
+        if named:
+            reading.faults.append(f"{ENV_CONFIG}: there is no file {path}")
+        return
+    _read_toml(reading, path, str(path))
+
+
+def _read_toml(reading: _Reading, path: Path, source: str) -> None:
+    try:
+        content = tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        reading.faults.append(f"{path}: {error}")
+        return
+    for key, value in _flatten(reading, content, source):
+        reading.take(key, Given(value, source, ".".join(key)))
+
+
+def _flatten(reading: _Reading, content: Mapping[str, object], source: str) -> Iterator[tuple[Key, object]]:
+    for section, table in content.items():
+        if section not in SECTIONS:
+            close = difflib.get_close_matches(section, SECTIONS, n=1)
+            hint = f"; did you mean [{close[0]}]?" if close else ""
+            reading.faults.append(f"[{section}]: no such section{hint} (in {source})")
+        elif isinstance(table, Mapping):
+            yield from (((section, str(name)), value) for name, value in table.items())
+        else:
+            reading.faults.append(f"{section}: is a section, write [{section}] (in {source})")
+
+
+def _read_environment(reading: _Reading, environ: Mapping[str, str]) -> None:
+    by_name = {env_name(key): key for key in FIELDS}
+    for name in sorted(environ):
+        if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TESTING):
+            continue
+        section, _, rest = name.removeprefix(ENV_PREFIX).lower().partition("_")
+        reading.take(by_name.get(name, (section, rest)), Given(environ[name], "environment", name))
+
+
+def _read_endpoints(reading: _Reading, directory: Path) -> None:
+    """What `tidings engines start` wrote stands below everything else that is set."""
+    chosen = reading.given.get(("engines", "data_dir"))
+    data_dir = EnginesSettings().data_dir if chosen is None else Path(str(chosen.value))
+    path = directory / data_dir / ENDPOINTS_FILE
+    if not path.exists():
+        return
+    running = _Reading(allows_testing=False)
+    _read_toml(running, path, "running engines")
+    reading.faults += running.faults
+    reading.given = running.given | reading.given
+
+
+def _build(reading: _Reading) -> Settings | None:
+    values: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
+    for key, given in reading.given.items():
+        try:
+            values[key[0]][key[1]] = _convert(given, FIELDS[key].type)
+        except (msgspec.ValidationError, ValueError) as error:
+            shown = "" if _is_secret(key) else f", not {given.value!r}"
+            reading.faults.append(f"{given.spelled}: {_reason(error)}{shown} (in {given.source})")
+    if reading.faults:
+        return None
+    return msgspec.convert(
+        {section: SECTIONS[section](**given) for section, given in values.items()}, Settings
+    )
+
+
+def _convert(given: Given, wanted: Any) -> object:  # noqa: ANN401 - a type form; typing has no name for it yet
+    return msgspec.convert(given.value, wanted, strict=not given.is_text, dec_hook=_decode)
+
+
+def _decode(wanted: type, value: object) -> object:
+    if wanted in (Path, Secret) and isinstance(value, str):
+        return wanted(value)
+    raise ValueError(f"expected text, got {type(value).__name__}")
+
+
+def _is_secret(key: Key) -> bool:
+    return "Secret" in str(FIELDS[key].type)
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).replace("`", "")
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,122 @@
+"""The settings themselves: one struct per TOML table, one line of meaning per key.
+
+The types check values, the `description` is what `tidings config doc` prints.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from tidings.kernel.secrets import Secret
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Endpoint = Annotated[str, Meta(pattern=r"^(aws|https?://.+)$")]
+Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
+Prefix = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{0,64}$")]
+
+
+class DynamoSettings(Struct, frozen=True, kw_only=True):
+    """Where the tables are. Credentials come from where every AWS tool takes them."""
+
+    endpoint: Annotated[
+        Endpoint | None,
+        Meta(
+            description='"aws", or the URL of an engine that speaks DynamoDB\'s protocol. '
+            "Set by `tidings engines start` for the engine it runs.",
+        ),
+    ] = None
+    region: Annotated[str, Meta(description="AWS region. One region writes.", min_length=1)] = "us-east-1"
+    table_prefix: Annotated[
+        Prefix, Meta(description="Put before every table's name, so that installations can share an account.")
+    ] = "tidings-"
+    capacity: Annotated[
+        Literal["declared", "on_demand"],
+        Meta(
+            description="`declared`: each table in the capacity mode that the declaration gives it; "
+            "`on_demand`: all of them on demand, for small installations."
+        ),
+    ] = "declared"
+
+
+class KafkaSettings(Struct, frozen=True, kw_only=True):
+    """Where the event log is."""
+
+    bootstrap_servers: Annotated[
+        Servers | None,
+        Meta(
+            description="host:port, several with commas. Set by `tidings engines start` for what it runs.",
+        ),
+    ] = None
+    topic_prefix: Annotated[Prefix, Meta(description="Put before every topic's and group's name.")] = (
+        "tidings-"
+    )
+    security_protocol: Annotated[
+        Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
+        Meta(description="As the brokers want it; MSK: `ssl` or `sasl_ssl`."),
+    ] = "plaintext"
+    sasl_mechanism: Annotated[
+        Literal["plain", "scram-sha-256", "scram-sha-512"] | None,
+        Meta(description="With a `sasl_…` protocol: how to log in."),
+    ] = None
+    sasl_username: Annotated[str | None, Meta(description="With a `sasl_…` protocol: who.")] = None
+    sasl_password: Annotated[Secret | None, Meta(description="With a `sasl_…` protocol: the secret.")] = None
+    ca_file: Annotated[Path | None, Meta(description="CA certificates, if not the system's.")] = None
+
+
+class RedisSettings(Struct, frozen=True, kw_only=True):
+    """Where routes and other short-lived state are. Redis or Valkey."""
+
+    url: Annotated[
+        Secret | None,
+        Meta(
+            description="redis://… or, with TLS, rediss://user:password@host:port. "
+            "Set by `tidings engines start` for what it runs."
+        ),
+    ] = None
+    is_cluster: Annotated[bool, Meta(description="The URL names a cluster.")] = False
+    key_prefix: Annotated[Prefix, Meta(description="Put before every key and channel.")] = "tidings"
+
+
+class EnginesSettings(Struct, frozen=True, kw_only=True):
+    """The engines that `tidings engines start` runs on this machine; nothing here matters in production."""
+
+    data_dir: Annotated[Path, Meta(description="Data, logs and state of the local engines.")] = Path(
+        ".tidings"
+    )
+    cache_dir: Annotated[
+        Path | None,
+        Meta(
+            description="Fetched jars and built binaries; shared by all checkouts. Default: the user's cache."
+        ),
+    ] = None
+    dynamo: Annotated[
+        Literal["local", "dynoxide"],
+        Meta(
+            description="`local`: Amazon's DynamoDB Local; `dynoxide`: for load and crash tests, needs cargo once."
+        ),
+    ] = "local"
+    on_disk: Annotated[
+        bool, Meta(description="Keep the data over a stop. Without it a stop forgets everything.")
+    ] = False
+    kafka_brokers: Annotated[Literal[1, 3], Meta(description="3: replicated, min.insync.replicas=2.")] = 1
+    dynamo_port: Annotated[Port, Meta(description="0: any free port.")] = 0
+    kafka_port: Annotated[Port, Meta(description="0: any free port. With 3 brokers the first of them.")] = 0
+    valkey_port: Annotated[Port, Meta(description="0: any free port.")] = 0
+    ready_timeout_s: Annotated[float, Meta(description="How long an engine may take to start.", gt=0)] = 90.0
+
+
+class TestingSettings(Struct, frozen=True, kw_only=True):
+    """What tests may bend. Refused unless TIDINGS_TESTING=1 is in the environment."""
+
+    __test__ = False  # its name starts like a test class; pytest must not collect it
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """All of it. A section per TOML table."""
+
+    dynamo: DynamoSettings = field(default_factory=DynamoSettings)
+    kafka: KafkaSettings = field(default_factory=KafkaSettings)
+    redis: RedisSettings = field(default_factory=RedisSettings)
+    engines: EnginesSettings = field(default_factory=EnginesSettings)
+    testing: TestingSettings = field(default_factory=TestingSettings)

@@ -1,0 +1,71 @@
+"""The settings for people: `config show` (what holds, and from where) and `config doc` (what there is)."""
+
+from collections.abc import Iterator
+
+from msgspec import inspect
+
+from tidings.run.settings.load import FIELDS, SECTIONS, Key, Loaded, env_name
+
+SOURCES = (
+    "Sources, later ones win: defaults; the local engines, if `tidings engines start` runs them; "
+    "`tidings.toml` in the working directory, or the file that `TIDINGS_CONFIG` names; the environment. "
+    "Unknown keys are refused."
+)
+
+
+def rows(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
+    """(setting, value, source) for each; secrets show as stars."""
+    for section, name in FIELDS:
+        value = getattr(getattr(loaded.settings, section), name)
+        yield f"{section}.{name}", shown(value), loaded.sources.get((section, name), "default")
+
+
+def shown(value: object) -> str:
+    if value is None:
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def page() -> str:
+    """The reference page of the settings, in Markdown."""
+    lines = [
+        "# Settings",
+        "",
+        "Written by `tidings config doc`; a test holds this page against the code.",
+        "",
+        SOURCES,
+    ]
+    for section, struct in SECTIONS.items():
+        lines += ["", f"## [{section}]", "", (struct.__doc__ or "").strip(), ""]
+        lines += _table(section)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(section: str) -> list[str]:
+    keys = [key for key in FIELDS if key[0] == section]
+    if not keys:
+        return ["Nothing yet."]
+    head = ["| key | environment | default | meaning |", "|---|---|---|---|"]
+    return head + [f"| `{key[1]}` | `{env_name(key)}` | {_default(key)} | {_meaning(key)} |" for key in keys]
+
+
+def _default(key: Key) -> str:
+    default = FIELDS[key].default
+    return "" if default is None else f"`{shown(default)}`"
+
+
+def _meaning(key: Key) -> str:
+    info = inspect.type_info(FIELDS[key].type)
+    meta = info.extra_json_schema if isinstance(info, inspect.Metadata) else None
+    text = str((meta or {}).get("description", ""))
+    choices = _choices(info)
+    return f"{text} One of {choices}." if choices else text
+
+
+def _choices(info: inspect.Type) -> str:
+    inner = info.type if isinstance(info, inspect.Metadata) else info
+    options = inner.types if isinstance(inner, inspect.UnionType) else (inner,)
+    for option in options:
+        if isinstance(option, inspect.LiteralType):
+            return ", ".join(f"`{value}`" for value in option.values)
+    return ""

@@ -1,0 +1,1 @@
+"""The DynamoDB tables and how they are used, declared once as data."""
