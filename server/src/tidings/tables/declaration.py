@@ -27,12 +27,12 @@ MESSAGES = Table(
     sort=Key("sequence", KeyType.NUMBER),
     items=(*chat.LOG, chat.EPHEMERAL_CONTENT),
     ttl=Ttl("expires_at", "ephemeral content until it expires; an entry of the log never carries it"),
-    stream=StreamView.NEW_IMAGE,
+    stream=StreamView.NEW_AND_OLD_IMAGES,
     backup=Backup.CRITICAL,
     load=Load(100, 12, 5),
-    why="The log of every chat: one partition per chat, in order. The relay audits its stream: new images are "
-    "the entries; a removal of ephemeral content is told by its key alone. Old images would keep redacted and "
-    "expired content readable for another 24 hours.",
+    why="The log of every chat: one partition per chat, in order. The relay audits its stream. New images and "
+    "keys would do for that; a standby region asks for old images too, and the view can't be changed once there "
+    "is one. So what was redacted or has expired can be read from the stream for another 24 hours.",
     capacity_why="Highly variable; nobody foresees a viral chat.",
 )
 CHAT_COUNTERS = Table(
