@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidings.platform.dynamo.sizes import COLLECTION_BYTES, ELEMENT_BYTES
 from tidings.tables.limits import MS_DIGITS, SECONDS_DIGITS, SEQUENCE_DIGITS, TIME_BYTES
+
+# as in `platform.dynamo.sizes`, which a model may not import
+COLLECTION_BYTES = 3
+ELEMENT_BYTES = 1
 
 
 @dataclass(frozen=True, slots=True)

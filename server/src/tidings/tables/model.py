@@ -1,9 +1,8 @@
-"""What a table is, as data: keys, items, indexes, capacity, backup; and what a way to use it is."""
+"""What a table is, as data: keys, items, indexes, capacity, backup."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidings.platform.dynamo.access import AccessPattern
 from tidings.tables.bounds import Attributes, Number, attributes_bytes
 from tidings.tables.keys import KeyTemplate
 
@@ -155,22 +154,3 @@ def largest_item_bytes(table: Table, item: Item) -> int:
     sort_bytes = 0 if item.sort is None or table.sort is None else len(table.sort.name) + item.sort.max_bytes
     partition_bytes = len(table.partition.name) + item.partition.max_bytes
     return partition_bytes + sort_bytes + attributes_bytes(item.attributes)
-
-
-class Role(StrEnum):
-    """What hangs on a pattern's answer."""
-
-    AUTHORISES = "authorises"
-    DELIVERS = "delivers"
-    RECORDS = "records"
-    SHOWS = "shows"
-    MAINTAINS = "maintains"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern(AccessPattern):
-    """An access pattern with its keys and its role; `adr_row` names the ADR's row that it serves, if one does."""
-
-    keys: str
-    role: Role
-    adr_row: str = ""

@@ -13,11 +13,11 @@ from tidings.tables.model import (
     PITR_DAYS,
     Index,
     Item,
-    Pattern,
     Table,
     largest_item_bytes,
 )
 from tidings.tables.patterns import PATTERNS
+from tidings.tables.patterns.forms import Pattern
 from tidings.tables.patterns.replaced import REPLACEMENTS
 from tidings.tables.report import dollars, price
 

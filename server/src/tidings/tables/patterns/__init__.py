@@ -2,8 +2,8 @@
 
 from itertools import chain
 
-from tidings.tables.model import Pattern
 from tidings.tables.patterns import accounts, chats, delivery, jobs, messages, notices
+from tidings.tables.patterns.forms import Pattern
 
 SUBJECTS = (messages, chats, delivery, accounts, notices, jobs)
 

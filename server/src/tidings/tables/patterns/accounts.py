@@ -2,8 +2,17 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import LEASES, SESSIONS, TENANTS, USERS
-from tidings.tables.model import Role
-from tidings.tables.patterns.forms import batch_get, batch_write, delete, get, put, query, query_index, update
+from tidings.tables.patterns.forms import (
+    Role,
+    batch_get,
+    batch_write,
+    delete,
+    get,
+    put,
+    query,
+    query_index,
+    update,
+)
 
 READ_USER = get(
     "users.read",

@@ -2,8 +2,7 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import CHAT_MEMBERSHIPS, CHATS, DELIVERY_STATE, MESSAGES
-from tidings.tables.model import Role
-from tidings.tables.patterns.forms import batch_get, get, query, query_index, transact
+from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact
 
 READ = get(
     "chats.read",

@@ -2,8 +2,7 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, PENDING_QUEUE
-from tidings.tables.model import Role
-from tidings.tables.patterns.forms import batch_get, batch_write, get, put, query, update
+from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, put, query, update
 
 RAISE_ROW = update(
     "chat_list.raise_row",

@@ -1,7 +1,29 @@
-"""Short forms for the operations, so that the lists of patterns read as lists."""
+"""What a pattern says beyond the call itself, and short forms for the operations, so that lists read as lists."""
 
-from tidings.platform.dynamo.access import Consistency, Operation
-from tidings.tables.model import Pattern, Role, Table
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
+from tidings.tables.model import Table
+
+
+class Role(StrEnum):
+    """What hangs on a pattern's answer."""
+
+    AUTHORISES = "authorises"
+    DELIVERS = "delivers"
+    RECORDS = "records"
+    SHOWS = "shows"
+    MAINTAINS = "maintains"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern(AccessPattern):
+    """An access pattern with its keys and its role; `adr_row` names the ADR's row that it serves, if one does."""
+
+    keys: str
+    role: Role
+    adr_row: str = ""
 
 
 def get(

@@ -2,8 +2,7 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import INBOX
-from tidings.tables.model import Role
-from tidings.tables.patterns.forms import batch_write, delete, get, put, query, transact, update
+from tidings.tables.patterns.forms import Role, batch_write, delete, get, put, query, transact, update
 
 CLAIM_KEY = put(
     "jobs.claim_key",

@@ -2,8 +2,7 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES
-from tidings.tables.model import Role
-from tidings.tables.patterns.forms import get, put, query, transact, update
+from tidings.tables.patterns.forms import Role, get, put, query, transact, update
 
 APPEND = put(
     "messages.append",

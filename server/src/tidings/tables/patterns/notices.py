@@ -2,8 +2,7 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import INBOX
-from tidings.tables.model import Role
-from tidings.tables.patterns.forms import batch_get, batch_write, get, put, query, transact, update
+from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, put, query, transact, update
 
 READ_SETTINGS = get(
     "inbox.read_settings",
