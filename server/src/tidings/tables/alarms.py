@@ -1,4 +1,4 @@
-"""When somebody is to be told: thresholds for every table, from the data-model ADR (sections 6.3 and 8.2)."""
+"""When somebody is to be told: thresholds for every table, as the first data-model document sets them."""
 
 from dataclasses import dataclass
 from enum import StrEnum

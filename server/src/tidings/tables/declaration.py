@@ -17,8 +17,8 @@ from tidings.tables.model import (
     Units,
 )
 
-# Provisioned capacity is twice the average that the ADR expects, a read counted as one unit, and never less
-# than 5: what is not used is saved up for 300 s, so 5 let a transaction with 99 new members (198) through.
+# Provisioned capacity is twice the expected average, a read counted as one unit, and never less than 5: what is
+# not used is saved up for 300 s, so 5 let a transaction with 97 new members (194) through.
 # `tables apply` raises capacity to these figures and never lowers it: auto scaling and people raise it too.
 
 MESSAGES = Table(

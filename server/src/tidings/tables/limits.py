@@ -43,7 +43,7 @@ SEAL_BYTES = 28  # AES-256-GCM: 12 of nonce, 16 of tag
 PREVIEW_BYTES = 240  # so that the largest chat-list row is still one write unit
 
 INTERVALS = 8  # how often one may leave a chat and come back
-JOINED_AT_ONCE = 99  # rows that fit in a transaction beside the entry
+JOINED_AT_ONCE = 97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows
 EMOJI = 20
 EMOJI_BYTES = 32
 REACTORS = 20  # in all of a message, not for each emoji

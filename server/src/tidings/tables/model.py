@@ -72,7 +72,7 @@ class Units:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the data-model ADR expects (section 7.2): 10,000 daily users, 100 messages each."""
+    """What the first data-model document expects: 10,000 daily users, 100 messages each."""
 
     reads_per_s: float
     writes_per_s: float

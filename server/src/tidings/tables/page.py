@@ -188,13 +188,13 @@ def _pattern(pattern: Pattern) -> tuple[str, ...]:
 
 
 def _replacements() -> list[str]:
-    rows = ((each.adr_row, ", ".join(f"`{name}`" for name in each.by), each.reason) for each in REPLACEMENTS)
+    rows = ((each.asked_as, ", ".join(f"`{name}`" for name in each.by), each.reason) for each in REPLACEMENTS)
     return [
-        "## Not as in the data-model ADR",
+        "## Not as first asked for",
         "",
-        "Rows of its access-pattern table that are served in another way.",
+        "Access patterns of the first data-model document that are served in another way.",
         "",
-        *_grid(("row", "served by", "why"), rows),
+        *_grid(("asked for", "served by", "why"), rows),
     ]
 
 

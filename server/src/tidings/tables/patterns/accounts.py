@@ -21,7 +21,7 @@ READ_USER = get(
     Role.SHOWS,
     "A user's profile.",
     consistency=Consistency.EVENTUAL,
-    adr_row="Get user by ID",
+    asked_as="Get user by ID",
 )
 READ_USERS = batch_get(
     "users.read_many",
@@ -38,7 +38,7 @@ FIND_BY_PHONE = query_index(
     Role.SHOWS,
     "Which user may have this number; users.confirm decides.",
     index="phone_number-index",
-    adr_row="Find user by phone",
+    asked_as="Find user by phone",
 )
 CONFIRM_USER = get(
     "users.confirm",
@@ -58,7 +58,7 @@ VALIDATE_SESSION = get(
     Role.AUTHORISES,
     "Has the session of a token that is already verified been revoked?",
     consistency=Consistency.EVENTUAL,
-    adr_row="Validate session",
+    asked_as="Validate session",
 )
 ROTATE_SESSION = update(
     "sessions.rotate",
@@ -73,7 +73,7 @@ LIST_SESSIONS = query_index(
     Role.SHOWS,
     "A user's devices.",
     index="user_sessions-index",
-    adr_row="List user sessions",
+    asked_as="List user sessions",
 )
 REVOKE_SESSION = delete("sessions.revoke", SESSIONS, "session_id", "Log a device out.")
 REVOKE_SESSIONS = batch_write(

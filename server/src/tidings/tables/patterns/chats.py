@@ -1,7 +1,10 @@
-"""How chats and memberships are used. Whatever changes who may read or write is an entry of the log too."""
+"""How chats and memberships are used. Whatever changes who may read or write is an entry of the log too.
+
+As with messages, a sender without a position has its key in the same transaction.
+"""
 
 from tidings.platform.dynamo.access import Consistency
-from tidings.tables.declaration import CHAT_MEMBERSHIPS, CHATS, DELIVERY_STATE, MESSAGES
+from tidings.tables.declaration import CHAT_MEMBERSHIPS, CHATS, DELIVERY_STATE, IDEMPOTENCY_KEYS, MESSAGES
 from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact
 
 READ = get(
@@ -11,7 +14,7 @@ READ = get(
     Role.SHOWS,
     "Name and type of a chat.",
     consistency=Consistency.EVENTUAL,
-    adr_row="Get chat metadata",
+    asked_as="Get chat metadata",
 )
 READ_MANY = batch_get(
     "chats.read_many",
@@ -23,43 +26,43 @@ READ_MANY = batch_get(
 )
 CREATE = transact(
     "chats.create",
-    (CHATS, MESSAGES, CHAT_MEMBERSHIPS),
+    (CHATS, MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "chat_id if absent; sequence 1 if absent; the first members",
     "Create a group: the row, the `create` entry and as many members as fit.",
 )
 CREATE_DIRECT = transact(
     "chats.create_direct",
-    (CHATS, MESSAGES, CHAT_MEMBERSHIPS),
+    (CHATS, MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "chat_id derived from both users, if absent; sequence 1 if absent; both members",
     "Get or create a direct chat. A failed condition returns the chat that is there.",
 )
 RENAME = transact(
     "chats.rename",
-    (MESSAGES, CHATS),
+    (MESSAGES, CHATS, IDEMPOTENCY_KEYS),
     "entry at head + 1 if absent; chat_id",
     "Rename a chat, with its entry.",
 )
 ADD_MEMBERS = transact(
     "chats.add_members",
-    (MESSAGES, CHAT_MEMBERSHIPS),
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "entry at head + 1 if absent; (chat_id, user_id) for each",
     "Open an interval for each new member, with the `join` entry.",
 )
 REMOVE_MEMBER = transact(
     "chats.remove_member",
-    (MESSAGES, CHAT_MEMBERSHIPS),
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "entry at head + 1 if absent; (chat_id, user_id)",
     "Close the member's interval, with the `leave` entry. The row stays.",
 )
 CHANGE_ROLE = transact(
     "chats.change_role",
-    (MESSAGES, CHAT_MEMBERSHIPS),
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "entry at head + 1 if absent; (chat_id, user_id)",
     "Change a member's role, with its entry.",
 )
 BLOCK = transact(
     "chats.block",
-    (MESSAGES, DELIVERY_STATE),
+    (MESSAGES, DELIVERY_STATE, IDEMPOTENCY_KEYS),
     "entry at head + 1 if absent; (user_id, block#other)",
     "Block or unblock in a direct chat, with its entry.",
 )
@@ -77,7 +80,7 @@ CHECK_MEMBER = get(
     "chat_id, user_id",
     Role.AUTHORISES,
     "Is the user a member, with which role, in which intervals?",
-    adr_row="Check user in chat",
+    asked_as="Check user in chat",
 )
 LIST_MEMBERS = query(
     "memberships.list",
@@ -85,7 +88,7 @@ LIST_MEMBERS = query(
     "chat_id",
     Role.DELIVERS,
     "Everybody who gets the chat's entries.",
-    adr_row="List chat members",
+    asked_as="List chat members",
 )
 LIST_CHATS_OF_USER = query_index(
     "memberships.list_chats_of_user",
@@ -94,5 +97,5 @@ LIST_CHATS_OF_USER = query_index(
     Role.MAINTAINS,
     "All chats of a user, for support, export, erasure and repair.",
     index="user_chats-index",
-    adr_row="List user's chats",
+    asked_as="List user's chats",
 )

@@ -41,7 +41,7 @@ RAISE_DELIVERED = update(
     DELIVERY_STATE,
     "user_id, chat_id, if last_acked_sequence < n",
     "How far the furthest device got; serves ticks.",
-    adr_row="Update watermark",
+    asked_as="Update watermark",
 )
 RAISE_READ = update(
     "watermarks.raise_read",
@@ -56,7 +56,7 @@ READ_WATERMARK = get(
     Role.SHOWS,
     "One user's watermarks in one chat.",
     consistency=Consistency.EVENTUAL,
-    adr_row="Get delivery state",
+    asked_as="Get delivery state",
 )
 READ_WATERMARKS = batch_get(
     "watermarks.read_members",

@@ -19,11 +19,11 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern(AccessPattern):
-    """An access pattern with its keys and its role; `adr_row` names the ADR's row that it serves, if one does."""
+    """An access pattern with its keys and its role; `asked_as`: its row in the first data-model document."""
 
     keys: str
     role: Role
-    adr_row: str = ""
+    asked_as: str = ""
 
 
 def get(
@@ -34,7 +34,7 @@ def get(
     purpose: str,
     *,
     consistency: Consistency = Consistency.STRONG,
-    adr_row: str = "",
+    asked_as: str = "",
 ) -> Pattern:
     return Pattern(
         name,
@@ -44,7 +44,7 @@ def get(
         purpose,
         keys=keys,
         role=role,
-        adr_row=adr_row,
+        asked_as=asked_as,
     )
 
 
@@ -62,15 +62,15 @@ def query(
     purpose: str,
     *,
     consistency: Consistency = Consistency.STRONG,
-    adr_row: str = "",
+    asked_as: str = "",
 ) -> Pattern:
     return Pattern(
-        name, (table.name,), Operation.QUERY, consistency, purpose, keys=keys, role=role, adr_row=adr_row
+        name, (table.name,), Operation.QUERY, consistency, purpose, keys=keys, role=role, asked_as=asked_as
     )
 
 
 def query_index(
-    name: str, table: Table, keys: str, role: Role, purpose: str, *, index: str, adr_row: str = ""
+    name: str, table: Table, keys: str, role: Role, purpose: str, *, index: str, asked_as: str = ""
 ) -> Pattern:
     """An index can't be read strongly, so there is nothing to choose."""
     return Pattern(
@@ -82,7 +82,7 @@ def query_index(
         index,
         keys=keys,
         role=role,
-        adr_row=adr_row,
+        asked_as=asked_as,
     )
 
 
@@ -91,10 +91,10 @@ def put(name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.R
 
 
 def update(
-    name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS, adr_row: str = ""
+    name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS, asked_as: str = ""
 ) -> Pattern:
     return _write(
-        name, (table,), Operation.UPDATE_ITEM, keys=keys, purpose=purpose, role=role, adr_row=adr_row
+        name, (table,), Operation.UPDATE_ITEM, keys=keys, purpose=purpose, role=role, asked_as=asked_as
     )
 
 
@@ -118,7 +118,9 @@ def _write(
     keys: str,
     purpose: str,
     role: Role,
-    adr_row: str = "",
+    asked_as: str = "",
 ) -> Pattern:
     names = tuple(table.name for table in tables)
-    return Pattern(name, names, operation, Consistency.WRITE, purpose, keys=keys, role=role, adr_row=adr_row)
+    return Pattern(
+        name, names, operation, Consistency.WRITE, purpose, keys=keys, role=role, asked_as=asked_as
+    )

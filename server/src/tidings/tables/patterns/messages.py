@@ -1,4 +1,7 @@
-"""How the log is used: appended, followed, read; and the keys of senders that keep no position."""
+"""How the log is used: appended, followed, read.
+
+A sender that keeps no position goes by key: its transactions have the row of `idempotency_keys` too.
+"""
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES
@@ -24,27 +27,15 @@ APPEND_KEYED = transact(
 )
 APPEND_EPHEMERAL = transact(
     "messages.append_ephemeral",
-    (MESSAGES,),
-    "entry at head + 1 and (chat_id#ephemeral, sequence), both if absent",
-    "Append a message whose content expires: the entry stays, the content stands beside the log.",
-)
-APPEND_KEYED_EPHEMERAL = transact(
-    "messages.append_keyed_ephemeral",
     (MESSAGES, IDEMPOTENCY_KEYS),
-    "entry at head + 1, (chat_id#ephemeral, sequence) and the key, all if absent",
-    "The same for a sender that keeps no position.",
+    "entry at head + 1 and (chat_id#ephemeral, sequence), both if absent; the sender's key, if it goes by key",
+    "Append a message whose content expires: the entry stays, the content stands beside the log.",
 )
 APPEND_CHANGE = transact(
     "messages.append_change",
-    (MESSAGES,),
-    "entry at head + 1 if absent; (chat_id, the message's sequence); its ephemeral content",
-    "Append an edit, redaction or reaction and change the message's row with it.",
-)
-APPEND_KEYED_CHANGE = transact(
-    "messages.append_keyed_change",
     (MESSAGES, IDEMPOTENCY_KEYS),
-    "as messages.append_change, and the key if absent",
-    "The same for a sender that keeps no position.",
+    "entry at head + 1 if absent; (chat_id, the message's sequence); its ephemeral content; the sender's key",
+    "Append an edit, redaction or reaction and change the message's row with it.",
 )
 ERASE = update(
     "messages.erase",
@@ -81,7 +72,7 @@ READ_AFTER = query(
     "chat_id, sequence > n",
     Role.DELIVERS,
     "Stream to a device what is ahead of its position.",
-    adr_row="Get messages after seq",
+    asked_as="Get messages after seq",
 )
 READ_RECENT = query(
     "messages.read_recent",
@@ -89,7 +80,7 @@ READ_RECENT = query(
     "chat_id, sequence < n, descending, limit",
     Role.DELIVERS,
     "The tail of a chat, and older pages when someone scrolls.",
-    adr_row="Get recent N messages",
+    asked_as="Get recent N messages",
 )
 READ_ONE = get(
     "messages.read_one",
@@ -97,7 +88,7 @@ READ_ONE = get(
     "chat_id, sequence",
     Role.DELIVERS,
     "One message by its id, which spells chat and sequence; before an edit or a reaction.",
-    adr_row="Get specific message",
+    asked_as="Get specific message",
 )
 SHOW_ONE = get(
     "messages.show_one",
@@ -106,7 +97,7 @@ SHOW_ONE = get(
     Role.SHOWS,
     "One message for a person to look at.",
     consistency=Consistency.EVENTUAL,
-    adr_row="Get specific message",
+    asked_as="Get specific message",
 )
 READ_EPHEMERAL = query(
     "messages.read_ephemeral",

@@ -1,4 +1,4 @@
-"""Rows of the data-model ADR's access-pattern table (section 4) that the design serves in another way."""
+"""What the first data-model document asked for in one way and Tidings does in another, and why."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Replacement:
     """`by` names the patterns that serve the row's purpose now."""
 
-    adr_row: str
+    asked_as: str
     by: tuple[str, ...]
     reason: str
 
