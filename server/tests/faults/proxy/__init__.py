@@ -17,21 +17,27 @@ from faults.proxy.holding import Held
 from faults.proxy.installed import InstalledFault
 from faults.proxy.matching import Match
 from faults.proxy.service_faults import Conflict, InProgress, InternalError, Throttle, Throttled
+from faults.proxy.tcp_faults import Bandwidth, Blackhole, Direction, Freeze, Latency, Refuse
+from faults.proxy.tcp_proxy import TcpProxy
 from faults.proxy.time_faults import Delay, Hold, Point, Repeat
 from faults.proxy.unprocessed import Unprocessed
 
 __all__ = [
     "Always",
+    "Bandwidth",
     "Between",
+    "Blackhole",
     "Call",
     "Chance",
     "CloseIdle",
     "Conflict",
     "Delay",
+    "Direction",
     "DropAnswer",
     "DropRequest",
     "DynamoProxy",
     "Every",
+    "Freeze",
     "Garbage",
     "HalfAnswer",
     "Held",
@@ -39,12 +45,15 @@ __all__ = [
     "InProgress",
     "InstalledFault",
     "InternalError",
+    "Latency",
     "Match",
     "Part",
     "Point",
+    "Refuse",
     "Repeat",
     "SlowBytes",
     "Spoilt",
+    "TcpProxy",
     "Throttle",
     "Throttled",
     "Times",

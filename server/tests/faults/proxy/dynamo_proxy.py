@@ -87,7 +87,7 @@ class DynamoProxy:
         await asyncio.to_thread(self.wait_until, condition, timeout_s=timeout_s)
 
     def close_idle(self, *, reset: bool = False) -> int:
-        """Close every connection that waits for its client's next request; returns how many."""
+        """Close every connection that waits for its client's next request; returns how many, when it is done."""
         return self._loop_thread.call(self._close_idle(reset=reset))
 
     def cpu_s(self) -> float:
@@ -118,6 +118,7 @@ class DynamoProxy:
         idle = [client for client in self._clients if client.is_idle]
         for client in idle:
             close(client.writer, reset=reset)
+        await asyncio.gather(*(client.writer.wait_closed() for client in idle), return_exceptions=True)
         return len(idle)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -56,8 +56,9 @@ class Upstream:
         return answer
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().writer.transport.abort()
+        for connection in self._idle:
+            connection.writer.transport.abort()
+        self._idle.clear()
 
     async def _take(self) -> _Connection:
         now = asyncio.get_running_loop().time()
