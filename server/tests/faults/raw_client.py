@@ -49,6 +49,10 @@ class RawClient:
         readable, _, _ = select.select([self._socket], [], [], for_s)
         return not readable
 
+    def end(self) -> None:
+        """Say that nothing more is sent; answers can still come."""
+        self._socket.shutdown(socket.SHUT_WR)
+
     def close(self) -> None:
         self._socket.close()
 

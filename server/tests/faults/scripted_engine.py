@@ -12,15 +12,16 @@ LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 @final
 class ScriptedEngine:
-    """`answer` may be changed at any time; None closes the connection instead of answering."""
+    """`answer` may be changed at any time; `closes` ends the connection after each."""
 
-    def __init__(self, answer: bytes | None = OK) -> None:
-        self.answer = answer
+    def __init__(self, port: int = 0) -> None:
+        self.answer = OK
+        self.closes = False
         self.received: list[bytes] = []
         self.connections = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self._loop_thread = LoopThread("scripted-engine")
-        self._server = self._loop_thread.call(self._listen())
+        self._server = self._loop_thread.call(self._listen(port))
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     @property
@@ -41,8 +42,8 @@ class ScriptedEngine:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    async def _listen(self) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, "127.0.0.1", 0)
+    async def _listen(self, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._serve, "127.0.0.1", port)
 
     async def _close(self) -> None:
         for writer in self._writers:
@@ -52,9 +53,11 @@ class ScriptedEngine:
         self.connections += 1
         self._writers.add(writer)
         try:
-            while self.answer is not None:
+            while not writer.is_closing():
                 self.received.append(await _read(reader))
-                writer.write(self.answer or b"")
+                writer.write(self.answer)
+                if self.closes:
+                    writer.close()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:

@@ -72,9 +72,11 @@ class Pipe:
             await self._writer.drain()
 
     def _pass_on(self, piece: bytes) -> None:
-        kept = piece[: self._room_bytes()]
+        room_bytes = self._room_bytes()
+        kept = piece[:room_bytes]
         lost_bytes = len(piece) - len(kept)
-        self._into_blackhole_bytes += len(piece)
+        if room_bytes is not None:
+            self._into_blackhole_bytes += len(piece)
         self.lost_bytes += lost_bytes
         with self._weather.board:
             self._flow.passed_bytes += len(kept)
@@ -85,7 +87,6 @@ class Pipe:
         """How many bytes pass before the blackhole; None without one."""
         depth_bytes = self._weather.blackhole_bytes(self._way)
         if depth_bytes is None:
-            self._into_blackhole_bytes = 0
             return None
         return max(depth_bytes - self._into_blackhole_bytes, 0)
 
