@@ -1,22 +1,19 @@
 """A proxy before each engine, a client that goes through it, and a table of the test's own."""
 
-import secrets
 from collections.abc import Iterator
 
 import pytest
+from fixtures.engines import Dynamo, Space
 from types_boto3_dynamodb import DynamoDBClient
 
 from faults.clients import Table, dynamodb
-from faults.interim_engines import Dynamo, dynamo, dynamo_dynoxide, dynamo_local, valkey
 from faults.proxy import DynamoProxy
 from faults.scripted_engine import ScriptedEngine
 
-__all__ = ["dynamo", "dynamo_dynoxide", "dynamo_local", "valkey"]
-
 
 @pytest.fixture
-def table(dynamo: Dynamo) -> Table:
-    table = Table(f"faults-test-{secrets.token_hex(4)}", dynamodb(dynamo.url))
+def table(dynamo: Dynamo, space: Space) -> Table:
+    table = Table(f"{space.table_prefix}faults", dynamodb(dynamo.url))
     table.create()
     return table
 

@@ -18,7 +18,7 @@ from faults.proxy.installed import InstalledFault
 from faults.proxy.matching import Match
 from faults.proxy.service_faults import Conflict, InProgress, InternalError, Throttle, Throttled
 from faults.proxy.tcp_faults import Bandwidth, Blackhole, Direction, Freeze, Latency, Refuse
-from faults.proxy.tcp_proxy import TcpProxy
+from faults.proxy.tcp_proxy import InstalledTcpFault, TcpProxy
 from faults.proxy.time_faults import Delay, Hold, Point, Repeat
 from faults.proxy.unprocessed import Unprocessed
 
@@ -44,6 +44,7 @@ __all__ = [
     "Hold",
     "InProgress",
     "InstalledFault",
+    "InstalledTcpFault",
     "InternalError",
     "Latency",
     "Match",

@@ -106,7 +106,7 @@ class TcpProxy:
             self._server.close()
             self._server = None
         elif not self._weather.refuses and self._server is None:
-            self._server = await asyncio.start_server(self._serve, sock=_bind(self.port), backlog=1024)
+            self._server = await asyncio.start_server(self._serve, sock=_listener(self.port), backlog=1024)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -162,9 +162,15 @@ def _claim(port: int) -> socket.socket:
     return _bind(free_port)
 
 
-def _bind(port: int) -> socket.socket:
+def _listener(port: int) -> socket.socket:
+    # where connections linger that were closed from here: SO_REUSEADDR lets the next proxy have the port
+    return _bind(port, socket.SO_REUSEADDR)
+
+
+def _bind(port: int, *options: int) -> socket.socket:
+    """SO_REUSEPORT lets the claim and the listener stand side by side; others are kept out by the claim."""
     sock = socket.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    for option in (socket.SO_REUSEPORT, *options):
+        sock.setsockopt(socket.SOL_SOCKET, option, 1)
     sock.bind(("127.0.0.1", port))
     return sock
