@@ -91,6 +91,7 @@ class DynamoProxy:
         return self._loop_thread.call(self._close_idle(reset=reset))
 
     def cpu_s(self) -> float:
+        """CPU seconds that the proxy's thread has used."""
         return self._loop_thread.cpu_s()
 
     def stop(self) -> None:
@@ -124,9 +125,8 @@ class DynamoProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = _Client(writer)
         self._clients.add(client)
-        writer.transport.set_write_buffer_limits(
-            0
-        )  # so that what was drained is in the kernel before a reset
+        # what was drained is then in the kernel, where a reset that follows does not take it back
+        writer.transport.set_write_buffer_limits(0)
         try:
             await self._answer_all(reader, client)
         except ProtocolError as error:
