@@ -27,6 +27,18 @@ def item_bytes(item: Mapping[str, Value]) -> int:
 def value_bytes(value: Value) -> int:
     ((kind, content),) = value.items()
     match kind, content:
+        case (("SS" | "NS" | "BS"), Iterable()):
+            return sum(value_bytes({kind[0]: element}) for element in content)
+        case "L", Iterable():
+            return COLLECTION_BYTES + sum(ELEMENT_BYTES + value_bytes(element) for element in content)
+        case "M", Mapping():
+            return COLLECTION_BYTES + ELEMENT_BYTES * len(content) + item_bytes(content)
+        case _:
+            return _scalar_bytes(kind, content)
+
+
+def _scalar_bytes(kind: str, content: object) -> int:
+    match kind, content:
         case "S", str():
             return _text_bytes(content)
         case "N", str():
@@ -35,12 +47,6 @@ def value_bytes(value: Value) -> int:
             return _blob_bytes(content)
         case (("BOOL" | "NULL"), bool()):
             return 1
-        case (("SS" | "NS" | "BS"), Iterable()):
-            return sum(value_bytes({kind[0]: element}) for element in content)
-        case "L", Iterable():
-            return COLLECTION_BYTES + sum(ELEMENT_BYTES + value_bytes(element) for element in content)
-        case "M", Mapping():
-            return COLLECTION_BYTES + ELEMENT_BYTES * len(content) + item_bytes(content)
         case _:
             raise ValueError(f"not an attribute value: {kind} with {type(content).__name__}")
 
