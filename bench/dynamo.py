@@ -5,7 +5,6 @@ The server is another process; only the client's own CPU time counts, so load be
 
 import argparse
 import asyncio
-import os
 import re
 import socket
 import subprocess
@@ -104,7 +103,7 @@ async def serve() -> None:
 
 @contextmanager
 def canned_server() -> Iterator[int]:
-    process = subprocess.Popen(  # noqa: S603 - ourselves
+    process = subprocess.Popen(
         [sys.executable, "-m", "bench.dynamo", "--serve"], stdout=subprocess.PIPE, text=True
     )
     try:
@@ -232,7 +231,7 @@ def main() -> None:
     with canned_server() as port:
         spreads = measure(port, given.rounds, given.calls)
     print_table(
-        ["CPU µs per call", "median (min–max)", f"of {given.rounds} rounds, {IN_FLIGHT} in flight"],
+        ["CPU µs per call", "median (min to max)", f"of {given.rounds} rounds, {IN_FLIGHT} in flight"],
         [(name, spread, "") for name, spread in spreads.items()],
     )
     put = spreads["put, ours"].median

@@ -18,7 +18,7 @@ class Spread:
         return statistics.median(self.runs)
 
     def __str__(self) -> str:
-        return f"{self.median:.1f} ({min(self.runs):.1f}–{max(self.runs):.1f})"
+        return f"{self.median:.1f} ({min(self.runs):.1f} to {max(self.runs):.1f})"
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

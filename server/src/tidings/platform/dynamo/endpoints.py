@@ -45,8 +45,10 @@ def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
 def aws_endpoint(session: botocore.session.Session, service: str, region: str) -> Endpoint:
     """Blocks: botocore reads its model files. The bundle is AWS_CA_BUNDLE's, if that is set."""
     # any keys: without them botocore would go looking for some, which takes seconds where there are none
-    keys = {"aws_access_key_id": "unused", "aws_secret_access_key": "unused"}
-    client = session.create_client(service, region_name=region, **keys)
+    unused = "unused"
+    client = session.create_client(
+        service, region_name=region, aws_access_key_id=unused, aws_secret_access_key=unused
+    )
     try:
         return parse(client.meta.endpoint_url, ca_file=session.get_config_variable("ca_bundle"))
     finally:

@@ -9,6 +9,7 @@ type Number = int | Decimal
 type ValueSet = AbstractSet[str] | AbstractSet[Number] | AbstractSet[bytes]
 type Value = str | Number | bytes | bool | ValueSet | list[Value] | dict[str, Value] | None
 
-# What is sent is checked against Value; what comes back is checked by the model that reads it.
-type Attributes = Mapping[str, Value]
+# What is sent should be of Value; mypy takes a literal of mixed values for `object`, so the codec checks it
+# instead. What comes back is checked by the model that reads it.
+type Attributes = Mapping[str, object]
 type Item = dict[str, Any]
