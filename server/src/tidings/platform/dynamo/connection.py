@@ -47,8 +47,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiter: asyncio.Future[str | None] | None = None
         self._received_bytes = 0
         self._chunks: list[bytes] = []
-        self._buffer = bytearray(BUFFER_BYTES)
-        self._view = memoryview(self._buffer)
+        self._view = memoryview(bytearray(BUFFER_BYTES))
         # The parser looks these up once: a header or a chunk costs no Python call.
         self.on_header = self.headers.__setitem__
         self.on_body = self._chunks.append
@@ -117,8 +116,9 @@ class Connection(asyncio.BufferedProtocol):
             self._state = _State.CLOSED
 
     @override
-    def get_buffer(self, sizehint: int) -> bytearray:
-        return self._buffer
+    def get_buffer(self, sizehint: int) -> memoryview:
+        # Not the bytearray: asyncio's TLS slices what it gets and reads into the slice, which must not be a copy.
+        return self._view
 
     @override
     def buffer_updated(self, nbytes: int) -> None:
