@@ -158,6 +158,8 @@ def _action(table: str, action: Action) -> dict[str, Any]:
             return {"Delete": told | {"Key": tagged(action.key)}}
         case Check():
             return {"ConditionCheck": told | {"Key": tagged(action.key)}}
+        case _:
+            raise TypeError(action)
 
 
 def _value(table: str, call: Call, answer: Any) -> Any:

@@ -16,8 +16,8 @@ from tidings.platform.dynamo.weigh import touched, written
 TRANSACTION_FACTOR = 2
 
 
-class _OnOneItem(Struct, frozen=True, kw_only=True):
-    """If the condition fails, the reason carries the item that is there."""
+class Action(Struct, frozen=True, kw_only=True):
+    """One of the four below. If the condition fails, the reason carries the item that is there."""
 
     table: str
     condition: str | None = None
@@ -25,26 +25,23 @@ class _OnOneItem(Struct, frozen=True, kw_only=True):
     values: Attributes | None = None
 
 
-class Put(_OnOneItem, frozen=True, kw_only=True):
+class Put(Action, frozen=True, kw_only=True):
     item: Attributes
 
 
-class Update(_OnOneItem, frozen=True, kw_only=True):
+class Update(Action, frozen=True, kw_only=True):
     key: Attributes
     update: str
 
 
-class Delete(_OnOneItem, frozen=True, kw_only=True):
+class Delete(Action, frozen=True, kw_only=True):
     key: Attributes
 
 
-class Check(_OnOneItem, frozen=True, kw_only=True):
+class Check(Action, frozen=True, kw_only=True):
     """Changes nothing; the transaction fails if the condition does. Costs as much as a write."""
 
     key: Attributes
-
-
-type Action = Put | Update | Delete | Check
 
 
 class Get(Struct, frozen=True, kw_only=True):
@@ -98,14 +95,18 @@ def _part(table: str, action: Action) -> tuple[bodies.Action, int]:
         encoded = encode(action.item)
         body.Item = Raw(encoded)
         return bodies.Action(Put=body), written(encoded, action.item)
+    if not isinstance(action, Update | Delete | Check):
+        raise TypeError(f"not an action of a transaction: {action!r}")
     encoded = encode(action.key)
     body.Key = Raw(encoded)
-    units = touched(encoded, action.key, values or b"", action.values or {})
+    return _with_key(body, action), touched(encoded, action.key, values or b"", action.values or {})
+
+
+def _with_key(body: bodies.WriteBody, action: Update | Delete | Check) -> bodies.Action:
     if isinstance(action, Update):
         body.UpdateExpression = action.update
-        return bodies.Action(Update=body), units
-    part = bodies.Action(Delete=body) if isinstance(action, Delete) else bodies.Action(ConditionCheck=body)
-    return part, units
+        return bodies.Action(Update=body)
+    return bodies.Action(Delete=body) if isinstance(action, Delete) else bodies.Action(ConditionCheck=body)
 
 
 def get_body(plan: Plan, gets: Sequence[Get], capacity: bodies.Capacity | None) -> bytes:
