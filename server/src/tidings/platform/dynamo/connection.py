@@ -6,7 +6,6 @@ of DynamoDB, of signing or of trying again.
 
 import asyncio
 from collections.abc import Callable
-from enum import Enum, auto
 from typing import cast, override
 
 import httptools
@@ -17,17 +16,11 @@ BUFFER_BYTES = 64 * 1024
 NEVER = float("inf")
 
 
-class _State(Enum):
-    IDLE = auto()
-    WAITING = auto()
-    ANSWERED = auto()
-    CLOSED = auto()
-
-
 class Connection(asyncio.BufferedProtocol):
     """`status`, `headers` and `body()` are the last answer's, until the next `send`.
 
     `deadline` is when the owner's clock should call `expire`: the call in flight is late, or idleness too long.
+    `is_reusable` after a whole answer that does not say it is the last one.
     """
 
     def __init__(
@@ -39,12 +32,14 @@ class Connection(asyncio.BufferedProtocol):
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self.deadline = NEVER
+        self.is_closed = False
+        self.is_reusable = False
         self._loop = loop
         self._on_lost = on_lost
         self._max_answer_bytes = max_answer_bytes
-        self._state = _State.IDLE
-        self._is_kept_alive = True
+        # Somebody waits for an answer exactly while there is one of these.
         self._waiter: asyncio.Future[str | None] | None = None
+        self._is_answered = False
         self._received_bytes = 0
         self._chunks: list[bytes] = []
         self._view = memoryview(bytearray(BUFFER_BYTES))
@@ -54,30 +49,18 @@ class Connection(asyncio.BufferedProtocol):
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
 
-    @property
-    def _is_answered(self) -> bool:
-        return self._state is _State.ANSWERED
-
-    @property
-    def is_reusable(self) -> bool:
-        return self._is_answered and self._is_kept_alive
-
-    @property
-    def is_closed(self) -> bool:
-        return self._state is _State.CLOSED
-
     def send(self, request: bytes, deadline: float) -> asyncio.Future[str | None]:
         """Done with None when the answer is whole, or with why there will be none.
 
         A caller that stops waiting must call `abort`.
         """
-        if self._transport is None or self._state is _State.CLOSED:
+        if self._transport is None or self.is_closed:
             raise UnsentError("the connection was closed before anything was sent")
         self.headers.clear()
         self._chunks.clear()
         self._received_bytes = 0
+        self._is_answered = self.is_reusable = False
         self.deadline = deadline
-        self._state = _State.WAITING
         self._waiter = waiter = self._loop.create_future()
         self._transport.write(request)
         return waiter
@@ -93,11 +76,17 @@ class Connection(asyncio.BufferedProtocol):
         self._end("the call was given up")
 
     def _end(self, reason: str) -> None:
-        self._state = _State.CLOSED
+        self.is_closed = True
+        self.is_reusable = False
         self.deadline = NEVER
         self._wake(reason)
         if self._transport is not None:
             self._transport.abort()
+
+    def _wake(self, failure: str | None) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(failure)
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -112,8 +101,9 @@ class Connection(asyncio.BufferedProtocol):
     @override
     def eof_received(self) -> None:
         # Known at once, so that the pool does not hand it out before connection_lost comes.
-        if self._state is not _State.WAITING:
-            self._state = _State.CLOSED
+        if self._waiter is None:
+            self.is_closed = True
+            self.is_reusable = False
 
     @override
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -122,7 +112,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @override
     def buffer_updated(self, nbytes: int) -> None:
-        if self._state is not _State.WAITING:
+        if self._waiter is None:
             self._end("something came that was not asked for")
             return
         self._received_bytes += nbytes
@@ -137,15 +127,11 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_answered:
             self._wake(None)
 
-    def _wake(self, failure: str | None) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(failure)
-
     def on_message_begin(self) -> None:
-        if self._state is not _State.WAITING:
+        if self._is_answered:
             raise httptools.HttpParserError("a second answer to one request")
 
     def on_message_complete(self) -> None:
         self.status = self._parser.get_status_code()
-        self._is_kept_alive = self._parser.should_keep_alive()
-        self._state = _State.ANSWERED
+        self.is_reusable = self._parser.should_keep_alive()
+        self._is_answered = True
