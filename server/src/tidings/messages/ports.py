@@ -1,0 +1,86 @@
+"""What the append asks of the world. Each method says what it guarantees."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.model import Entry, Seen, SendKey
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """All entries stand, in their places, with whatever was to be written with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupied:
+    """Nothing was written: one of the places is taken. `entry` is what stands at the first of them, if known."""
+
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTaken:
+    """Nothing was written: a message with this key stands already."""
+
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class RowRefused:
+    """Nothing was written: a row that was to change with the entry is not as it was read."""
+
+
+type Outcome = Committed | Occupied | KeyTaken | RowRefused
+
+COMMITTED = Committed()
+ROW_REFUSED = RowRefused()
+
+
+class Row(Protocol):
+    """A second item that is written with an entry, in one transaction. Only the adapter knows its shape."""
+
+
+class Log(Protocol):
+    """The log of every chat. Reads are strong: what was committed before the call is seen."""
+
+    async def newest(self, chat: ChatKey) -> Entry | None:
+        """The head, or None where there is no chat."""
+        ...
+
+    async def follow(self, chat: ChatKey, after: int) -> Sequence[Entry]:
+        """Entries above `after`, in order and without holes, as many as one read gives; empty at the head."""
+        ...
+
+    async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
+        """The keys of all entries in (after, up_to]."""
+        ...
+
+    async def find_key(self, chat: ChatKey, key: SendKey) -> Seen | None:
+        """Where the idempotency row says that this message stands."""
+        ...
+
+    async def append(
+        self, chat: ChatKey, entries: Sequence[Entry], rows: Sequence[Row] = (), *, is_keyed: bool = False
+    ) -> Outcome:
+        """Atomic: all entries at their places, with the rows, and (`is_keyed`) the one entry's idempotency row.
+
+        A try that was not answered is repeated with the same bytes at the same places until it is settled.
+        Raises `outcome_unknown` if that did not come about in time, `overloaded` if nothing was applied.
+        """
+        ...
+
+
+class Members[S](Protocol):
+    async def standing(self, chat: ChatKey, user: UserId) -> S:
+        """What the user is in this chat right now; strong. Never None: a stranger has a standing too."""
+        ...
+
+
+class Seal(Protocol):
+    """Content at rest. The place is part of what is sealed: a body can't be moved."""
+
+    def seal(self, chat: ChatKey, sequence: int, body: bytes) -> bytes: ...
+
+    def unseal(self, chat: ChatKey, sequence: int, content: bytes) -> bytes: ...
