@@ -5,7 +5,6 @@ The server is another process; only the client's own CPU time counts, so load be
 
 import argparse
 import asyncio
-import os
 import re
 import socket
 import subprocess
@@ -104,7 +103,7 @@ async def serve() -> None:
 
 @contextmanager
 def canned_server() -> Iterator[int]:
-    process = subprocess.Popen(  # noqa: S603 - ourselves
+    process = subprocess.Popen(
         [sys.executable, "-m", "bench.dynamo", "--serve"], stdout=subprocess.PIPE, text=True
     )
     try:
@@ -181,7 +180,9 @@ def their_transact(client: Any) -> Call:  # noqa: ANN401 - as above
             }
             for k in range(ITEMS)
         ]
-        answer: Awaitable[object] = client.transact_write_items(TransactItems=puts, ClientRequestToken=f"token-{n}")
+        answer: Awaitable[object] = client.transact_write_items(
+            TransactItems=puts, ClientRequestToken=f"token-{n}"
+        )
         return answer
 
     return call
@@ -220,7 +221,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--serve", action="store_true", help="be the canned server")
     options.add_argument("--rounds", type=int, default=7)
-    options.add_argument("--calls", type=int, default=8000, help="of ours per round; aiobotocore gets a twentieth")
+    options.add_argument(
+        "--calls", type=int, default=8000, help="of ours per round; aiobotocore gets a twentieth"
+    )
     given = options.parse_args()
     if given.serve:
         uvloop.run(serve())

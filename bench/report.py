@@ -25,7 +25,9 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     cells = [head, *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     for row in cells:
-        sys.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")
+        sys.stdout.write(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        )
 
 
 def print_figures(figures: Mapping[str, float]) -> None:

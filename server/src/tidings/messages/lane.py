@@ -7,14 +7,13 @@ one judges it anew, against a log that tells whether it stands.
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Appended, Draft, Entry
-from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome, Row, Seal
+from tidings.messages.model import Appended, Entry
+from tidings.messages.ports import Beside, Committed, KeyTaken, Log, Members, Occupied, Outcome
 from tidings.messages.rules import (
     ADMITTED,
     Ahead,
@@ -42,7 +41,6 @@ class World[S](NamedTuple):
 
     log: Log
     members: Members[S]
-    seal: Seal
     clock: Clock
     epoch: int
 
@@ -50,11 +48,11 @@ class World[S](NamedTuple):
 class Waiting[S]:
     """A proposal in a lane, and how its sender hears of it."""
 
-    __slots__ = ("answer", "is_fresh", "is_key_looked_up", "proposal", "rows", "wake")
+    __slots__ = ("answer", "beside", "is_fresh", "is_key_looked_up", "proposal", "wake")
 
-    def __init__(self, proposal: Proposal[S], rows: Sequence[Row]) -> None:
+    def __init__(self, proposal: Proposal[S], beside: Beside | None) -> None:
         self.proposal = proposal
-        self.rows = rows
+        self.beside = beside
         self.is_fresh = False
         self.is_key_looked_up = False
         self.answer: Answer | None = None
@@ -67,7 +65,7 @@ class Waiting[S]:
     @property
     def is_alone(self) -> bool:
         """Whatever writes a second item goes alone."""
-        return self.is_keyed or bool(self.rows)
+        return self.is_keyed or self.beside is not None
 
 
 class Lane[S]:
@@ -79,8 +77,8 @@ class Lane[S]:
         self._waiting: deque[Waiting[S]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def append(self, proposal: Proposal[S], rows: Sequence[Row]) -> Appended:
-        waiting = Waiting(proposal, rows)
+    async def append(self, proposal: Proposal[S], beside: Beside | None) -> Appended:
+        waiting = Waiting(proposal, beside)
         self._waiting.append(waiting)
         try:
             await (self._wait(waiting) if self.is_busy else self._work(waiting))
@@ -199,10 +197,10 @@ class Lane[S]:
             self._settle_repeat(waiting, repeat_of(seen, waiting.proposal.draft))
 
     async def _commit(self, view: View[S], batch: list[Waiting[S]]) -> None:
-        entries = self._place(view, [w.proposal.draft for w in batch])
+        entries = self._place(view, [w.proposal for w in batch])
         first = batch[0]
         try:
-            outcome = await self._world.log.append(self.chat, entries, first.rows, is_keyed=first.is_keyed)
+            outcome = await self._world.log.append(self.chat, entries, first.beside, is_keyed=first.is_keyed)
         except TidingsError as error:
             for waiting in batch:
                 self._settle(waiting, error)
@@ -226,13 +224,15 @@ class Lane[S]:
             case _:
                 self._settle(batch[0], refused(Code.CHANGED_MEANWHILE))
 
-    def _place(self, view: View[S], drafts: list[Draft]) -> list[Entry]:
+    def _place(self, view: View[S], proposals: list[Proposal[S]]) -> list[Entry]:
         """Sealed for the place they get: at another place the content is sealed anew."""
         world, now_ms, ordinal = self._world, self._world.clock.now_ms(), view.ordinal
         entries: list[Entry] = []
-        for sequence, draft in enumerate(drafts, view.head + 1):
-            content = None if draft.body is None else world.seal.seal(self.chat, sequence, draft.body)
-            entry = place(draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=world.epoch)
+        for sequence, proposal in enumerate(proposals, view.head + 1):
+            content = proposal.sealed_for(self.chat, sequence)
+            entry = place(
+                proposal.draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=world.epoch
+            )
             ordinal = entry.ordinal
             entries.append(entry)
         return entries

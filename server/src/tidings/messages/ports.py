@@ -38,8 +38,8 @@ COMMITTED = Committed()
 ROW_REFUSED = RowRefused()
 
 
-class Row(Protocol):
-    """A second item that is written with an entry, in one transaction. Only the adapter knows its shape."""
+class Beside(Protocol):
+    """What is written with an entry, in one transaction. Only adapters know its shape; they make it and take it."""
 
 
 class Log(Protocol):
@@ -62,9 +62,9 @@ class Log(Protocol):
         ...
 
     async def append(
-        self, chat: ChatKey, entries: Sequence[Entry], rows: Sequence[Row] = (), *, is_keyed: bool = False
+        self, chat: ChatKey, entries: Sequence[Entry], beside: Beside | None = None, *, is_keyed: bool = False
     ) -> Outcome:
-        """Atomic: all entries at their places, with the rows, and (`is_keyed`) the one entry's idempotency row.
+        """Atomic: all entries at their places, what goes beside, and (`is_keyed`) the one entry's idempotency row.
 
         A try that was not answered is repeated with the same bytes at the same places until it is settled.
         Raises `outcome_unknown` if that did not come about in time, `overloaded` if nothing was applied.
@@ -76,11 +76,3 @@ class Members[S](Protocol):
     async def standing(self, chat: ChatKey, user: UserId) -> S:
         """What the user is in this chat right now; strong. Never None: a stranger has a standing too."""
         ...
-
-
-class Seal(Protocol):
-    """Content at rest. The place is part of what is sealed: a body can't be moved."""
-
-    def seal(self, chat: ChatKey, sequence: int, body: bytes) -> bytes: ...
-
-    def unseal(self, chat: ChatKey, sequence: int, content: bytes) -> bytes: ...

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Appended, Draft, Entry, Kind, Seen, SendKey
 from tidings.messages.view import View
 
@@ -12,8 +13,14 @@ MAX_BACK: Final = 10_000
 """How far back `after` may lie before the client must catch up first."""
 
 
+class Seal(Protocol):
+    """Content at rest. The place is part of what is sealed: a body can't be moved."""
+
+    def __call__(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
+
+
 class Check[S](Protocol):
-    """Why a member of this standing may not do it; None if he may. `None` stands for: not a member."""
+    """Why somebody of this standing may not do it; None if he may."""
 
     def __call__(self, standing: S, /) -> Code | None: ...
 
@@ -28,7 +35,11 @@ class Proposal[S]:
     draft: Draft
     may: Check[S]
     after: int | None = None
-    is_alone: bool = False
+    seal: Seal | None = None
+
+    def sealed_for(self, chat: ChatKey, sequence: int) -> bytes | None:
+        body = self.draft.body
+        return body if body is None or self.seal is None else self.seal(chat, sequence, body)
 
 
 @dataclass(frozen=True, slots=True)

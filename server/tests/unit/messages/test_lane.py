@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
-from unit.messages.memory_log import MemoryLog, MemoryMembers, PlainSeal
+from fixtures.memory_log import MemoryLog, MemoryMembers, seal
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
@@ -32,7 +32,7 @@ class Stage:
         self.appends = self.process()
 
     def process(self) -> Appends[bool]:
-        return Appends(World(self.log, self.members, PlainSeal(), SystemClock(), epoch=0))
+        return Appends(World(self.log, self.members, SystemClock(), epoch=0))
 
     def send(
         self,
@@ -73,7 +73,7 @@ def proposal(key: str, text: str, *, sender: UserId = ANNA, after: int | None = 
         fingerprint=text.encode(),
         body=text.encode(),
     )
-    return Proposal(draft, may, after)
+    return Proposal(draft, may, after, seal)
 
 
 async def refusal(sending: Awaitable[Appended]) -> Code:

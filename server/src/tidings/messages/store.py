@@ -1,0 +1,170 @@
+"""The log in DynamoDB. Thin: conditions and shapes are here, decisions are not."""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey
+from tidings.messages import ports
+from tidings.messages.items import (
+    KEYS_ONLY,
+    KEYS_ONLY_NAMES,
+    entry_item,
+    entry_of,
+    key_item,
+    key_sort,
+    partition,
+    seen_of,
+)
+from tidings.messages.model import Entry, Seen, SendKey
+from tidings.messages.ports import COMMITTED, ROW_REFUSED, KeyTaken, Occupied, Outcome
+from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.beside import Beside
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    Reason,
+    TransactionCancelledError,
+)
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.transactions import Action, Put
+from tidings.tables.patterns import messages as patterns
+
+ABSENT = "attribute_not_exists(chat_id)"
+KEY_TTL_S = 7 * 24 * 3600
+_LOG, _KEYS = "messages", "idempotency_keys"
+
+
+class DynamoLog:
+    """`append_timeout_s` bounds how long an unanswered append is repeated before its outcome is called unknown."""
+
+    def __init__(self, client: Client, *, append_timeout_s: float = 5.0) -> None:
+        self._client = client
+        self._append_timeout_s = append_timeout_s
+
+    async def newest(self, chat: ChatKey) -> Entry | None:
+        query = Query(condition="chat_id = :c", values={":c": partition(chat)}, limit=1, backward=True)
+        try:
+            page = await self._client.query(patterns.READ_HEAD, query)
+        except DynamoError as error:
+            unread(error)
+        return entry_of(page.items[0]) if page.items else None
+
+    async def follow(self, chat: ChatKey, after: int) -> Sequence[Entry]:
+        query = Query(
+            condition="chat_id = :c AND #s > :n",
+            values={":c": partition(chat), ":n": after},
+            names=KEYS_ONLY_NAMES,
+            projection=KEYS_ONLY,
+        )
+        try:
+            page = await self._client.query(patterns.FOLLOW, query)
+        except DynamoError as error:
+            unread(error)
+        return [entry_of(item) for item in page.items]
+
+    async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
+        found: list[tuple[SendKey, Seen]] = []
+        while after < up_to:
+            entries = await self.follow(chat, after)
+            if not entries:
+                break
+            after = entries[-1].sequence
+            found += [(e.key, Seen(e.sequence, e.fingerprint)) for e in entries if e.sequence <= up_to]
+        return found
+
+    async def find_key(self, chat: ChatKey, key: SendKey) -> Seen | None:
+        row = {"chat_id": partition(chat), "client_message_id": key_sort(key)}
+        try:
+            item = await self._client.get(patterns.FIND_KEY, row)
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else seen_of(item)
+
+    async def append(
+        self,
+        chat: ChatKey,
+        entries: Sequence[Entry],
+        beside: ports.Beside | None = None,
+        *,
+        is_keyed: bool = False,
+    ) -> Outcome:
+        if not isinstance(beside, Beside | None):
+            raise TypeError(f"{beside!r} was not made by a store of this installation")
+        try:
+            if len(entries) == 1 and beside is None and not is_keyed:
+                return await self._put(chat, entries[0])
+            return await self._transact(chat, entries, beside, is_keyed=is_keyed)
+        except DynamoError as error:
+            unwritten(error)
+
+    async def _put(self, chat: ChatKey, entry: Entry) -> Outcome:
+        try:
+            # safe to repeat: a put that finds itself there is told so, with the item
+            await self._client.put(
+                patterns.APPEND,
+                entry_item(chat, entry),
+                condition=ABSENT,
+                repeatable=True,
+                timeout_s=self._append_timeout_s,
+            )
+        except ConditionFailedError as failed:
+            return Occupied(None if failed.item is None else entry_of(failed.item))
+        return COMMITTED
+
+    async def _transact(
+        self, chat: ChatKey, entries: Sequence[Entry], beside: Beside | None, *, is_keyed: bool
+    ) -> Outcome:
+        actions: list[Action] = [Put(table=_LOG, item=entry_item(chat, e), condition=ABSENT) for e in entries]
+        if is_keyed:
+            actions.append(Put(table=_KEYS, item=key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT))
+        if beside is not None:
+            actions += beside.actions
+        pattern = _pattern(beside, is_keyed=is_keyed)
+        try:
+            await self._client.transact_write(
+                pattern, actions, repeatable=True, timeout_s=self._append_timeout_s
+            )
+        except TransactionCancelledError as cancelled:
+            return self._cancelled(cancelled, len(entries), is_keyed=is_keyed)
+        return COMMITTED
+
+    def _cancelled(self, error: TransactionCancelledError, count: int, *, is_keyed: bool) -> Outcome:
+        """A key that is taken settles it; a place that is taken means that the view was behind."""
+        key = error.reasons[count] if is_keyed else Reason()
+        if key.is_condition and key.item is not None:
+            return KeyTaken(seen_of(key.item))
+        if any(reason.is_condition for reason in error.reasons[:count]):
+            there = error.reasons[0].item
+            return Occupied(None if there is None else entry_of(there))
+        if any(reason.is_condition for reason in error.reasons):
+            return ROW_REFUSED
+        raise error
+
+
+def _pattern(beside: Beside | None, *, is_keyed: bool) -> AccessPattern:
+    plain = beside.pattern if beside else patterns.APPEND_BATCH
+    keyed = beside.keyed_pattern if beside else patterns.APPEND_KEYED
+    return keyed or plain if is_keyed else plain
+
+
+def unread(error: DynamoError) -> NoReturn:
+    if error.transient:
+        raise TidingsError(Code.OVERLOADED, f"The log can't be read right now: {error}") from error
+    raise error
+
+
+def unwritten(error: DynamoError) -> NoReturn:
+    """A throttle or a conflict does not settle an earlier try that was not answered."""
+    if error.maybe_applied:
+        raise TidingsError(
+            Code.OUTCOME_UNKNOWN,
+            "The store did not answer in time: the message may have been taken.",
+            hint="Send it again with the same key; it will not be doubled.",
+        ) from error
+    if error.transient:
+        raise TidingsError(
+            Code.OVERLOADED, f"The store refused for now, nothing was written: {error}"
+        ) from error
+    raise error
