@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import Entry, Seen, SendKey
 
 
@@ -75,4 +75,26 @@ class Log(Protocol):
 class Members[S](Protocol):
     async def standing(self, chat: ChatKey, user: UserId) -> S:
         """What the user is in this chat right now; strong. Never None: a stranger has a standing too."""
+        ...
+
+
+class TenantKeys(Protocol):
+    """What a tenant's content is sealed and recognised with. Never blocks, never fails for what it sealed itself."""
+
+    def fingerprint(self, said: bytes, /) -> bytes:
+        """Recognises the same words again without showing them; the same for as long as the tenant exists."""
+        ...
+
+    def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
+        """The place is part of what is sealed: content that was moved does not open."""
+        ...
+
+    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
+        """Raises `content_unreadable` if it was not sealed for this place by this tenant's keys."""
+        ...
+
+
+class Keys(Protocol):
+    async def of(self, tenant: TenantId, /) -> TenantKeys:
+        """The tenant's keys; quick once they were asked for. Makes them for a tenant that has none."""
         ...
