@@ -21,14 +21,7 @@ CREATE = transact(
 )
 PUT_CHUNKS = batch_write("jobs.put_chunks", INBOX, "t#TJ#job, k#n", "The users of a job, 100 to a chunk.")
 READ = get("jobs.read", INBOX, "t#TJ#job, job", Role.RECORDS, "Is it paused or cancelled? Asked per chunk.")
-READ_CHUNK = get(
-    "jobs.read_chunk",
-    INBOX,
-    "t#TJ#job, k#n",
-    Role.DELIVERS,
-    "One chunk; immutable.",
-    consistency=Consistency.EVENTUAL,
-)
+READ_CHUNK = get("jobs.read_chunk", INBOX, "t#TJ#job, k#n", Role.DELIVERS, "One chunk; immutable.")
 WALK_CHUNKS = query(
     "jobs.walk_chunks", INBOX, "t#TJ#job, begins with k#", Role.RECORDS, "All users of a job."
 )

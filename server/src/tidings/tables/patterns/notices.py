@@ -49,8 +49,8 @@ READ_PROFILES = batch_get(
     INBOX,
     "(t#TD#hash, u#U) of each",
     Role.DELIVERS,
-    "Which users of a chunk are known.",
-    consistency=Consistency.EVENTUAL,
+    "Which users of a chunk are known; one who was made a moment ago is.",
+    consistency=Consistency.STRONG,
 )
 WRITE_PROFILE = update("inbox.write_profile", INBOX, "t#TD#hash, u#U", "Change a user's attributes or lists.")
 WALK_DIRECTORY = query(
