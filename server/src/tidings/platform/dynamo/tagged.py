@@ -24,23 +24,24 @@ class Tagged(Struct, forbid_unknown_fields=True):
 type TaggedItem = dict[str, Tagged]
 
 
-class Text(Struct):
+# What is sent. These hold no containers, so the garbage collector need not look at them.
+class Text(Struct, gc=False):
     S: str
 
 
-class Num(Struct):
+class Num(Struct, gc=False):
     N: str
 
 
-class Binary(Struct):
+class Binary(Struct, gc=False):
     B: bytes
 
 
-class Truth(Struct):
+class Truth(Struct, gc=False):
     BOOL: bool
 
 
-class Null(Struct):
+class Null(Struct, gc=False):
     NULL: bool
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from tidings.platform.dynamo import bodies
 from tidings.platform.dynamo.bodies import Names
@@ -16,8 +16,7 @@ from tidings.platform.dynamo.weigh import touched, written
 TRANSACTION_FACTOR = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OnOneItem:
+class _OnOneItem(Struct, frozen=True, kw_only=True):
     """If the condition fails, the reason carries the item that is there."""
 
     table: str
@@ -26,24 +25,20 @@ class _OnOneItem:
     values: Attributes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Put(_OnOneItem):
+class Put(_OnOneItem, frozen=True, kw_only=True):
     item: Attributes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Update(_OnOneItem):
+class Update(_OnOneItem, frozen=True, kw_only=True):
     key: Attributes
     update: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delete(_OnOneItem):
+class Delete(_OnOneItem, frozen=True, kw_only=True):
     key: Attributes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check(_OnOneItem):
+class Check(_OnOneItem, frozen=True, kw_only=True):
     """Changes nothing; the transaction fails if the condition does. Costs as much as a write."""
 
     key: Attributes
@@ -52,8 +47,7 @@ class Check(_OnOneItem):
 type Action = Put | Update | Delete | Check
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Get:
+class Get(Struct, frozen=True, kw_only=True):
     table: str
     key: Attributes
     projection: str | None = None
