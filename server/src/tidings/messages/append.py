@@ -8,7 +8,7 @@ from collections import OrderedDict
 from tidings.kernel.ids import ChatKey
 from tidings.messages.lane import Lane, World
 from tidings.messages.model import Appended, Entry
-from tidings.messages.ports import Beside
+from tidings.messages.ports import BesideAt
 from tidings.messages.rules import Proposal
 
 LANES_KEPT = 50_000
@@ -20,9 +20,11 @@ class Appends[S]:
         self._lanes: OrderedDict[ChatKey, Lane[S]] = OrderedDict()
         self._lanes_kept = lanes_kept
 
-    async def append(self, chat: ChatKey, proposal: Proposal[S], beside: Beside | None = None) -> Appended:
+    async def append(
+        self, chat: ChatKey, proposal: Proposal[S], beside_at: BesideAt | None = None
+    ) -> Appended:
         """Answers once the entry is committed, with the first answer if it was before; raises if it may not be."""
-        return await self._lane(chat).append(proposal, beside)
+        return await self._lane(chat).append(proposal, beside_at)
 
     def observe(self, chat: ChatKey, entry: Entry) -> None:
         """Events and pushes that pass through this process keep views warm. They may come late, twice or not."""

@@ -13,7 +13,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Appended, Entry
-from tidings.messages.ports import Beside, Committed, KeyTaken, Log, Members, Occupied, Outcome
+from tidings.messages.ports import BesideAt, Committed, KeyTaken, Log, Members, Occupied, Outcome
 from tidings.messages.rules import (
     ADMITTED,
     Ahead,
@@ -48,11 +48,11 @@ class World[S](NamedTuple):
 class Waiting[S]:
     """A proposal in a lane, and how its sender hears of it."""
 
-    __slots__ = ("answer", "beside", "is_fresh", "is_key_looked_up", "proposal", "wake")
+    __slots__ = ("answer", "beside_at", "is_fresh", "is_key_looked_up", "proposal", "wake")
 
-    def __init__(self, proposal: Proposal[S], beside: Beside | None) -> None:
+    def __init__(self, proposal: Proposal[S], beside_at: BesideAt | None) -> None:
         self.proposal = proposal
-        self.beside = beside
+        self.beside_at = beside_at
         self.is_fresh = False
         self.is_key_looked_up = False
         self.answer: Answer | None = None
@@ -65,7 +65,7 @@ class Waiting[S]:
     @property
     def is_alone(self) -> bool:
         """Whatever writes a second item goes alone."""
-        return self.is_keyed or self.beside is not None
+        return self.is_keyed or self.beside_at is not None
 
 
 class Lane[S]:
@@ -77,8 +77,8 @@ class Lane[S]:
         self._waiting: deque[Waiting[S]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def append(self, proposal: Proposal[S], beside: Beside | None) -> Appended:
-        waiting = Waiting(proposal, beside)
+    async def append(self, proposal: Proposal[S], beside_at: BesideAt | None) -> Appended:
+        waiting = Waiting(proposal, beside_at)
         self._waiting.append(waiting)
         try:
             await (self._wait(waiting) if self.is_busy else self._work(waiting))
@@ -199,8 +199,9 @@ class Lane[S]:
     async def _commit(self, view: View[S], batch: list[Waiting[S]]) -> None:
         entries = self._place(view, [w.proposal for w in batch])
         first = batch[0]
+        beside = first.beside_at and first.beside_at(entries[0].sequence)
         try:
-            outcome = await self._world.log.append(self.chat, entries, first.beside, is_keyed=first.is_keyed)
+            outcome = await self._world.log.append(self.chat, entries, beside, is_keyed=first.is_keyed)
         except TidingsError as error:
             for waiting in batch:
                 self._settle(waiting, error)

@@ -1,6 +1,6 @@
 """What the append asks of the world. Each method says what it guarantees."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,6 +40,10 @@ ROW_REFUSED = RowRefused()
 
 class Beside(Protocol):
     """What is written with an entry, in one transaction. Only adapters know its shape; they make it and take it."""
+
+
+type BesideAt = Callable[[int], Beside]
+"""Makes what goes beside an entry, once its sequence is known; asked again for another place."""
 
 
 class Log(Protocol):

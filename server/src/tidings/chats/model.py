@@ -1,0 +1,89 @@
+"""What a chat is and what somebody is in it."""
+
+import hashlib
+from base64 import b32encode
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, new_ulid
+
+
+class ChatType(StrEnum):
+    DIRECT = "direct"
+    GROUP = "group"
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+
+
+class Interval(NamedTuple):
+    """A member sees `joined < sequence <= removed`. None: is still a member.
+
+    The interval opens just below the entry that lets the user in and closes with the one that takes him out, so both
+    of them reach him.
+    """
+
+    joined: int
+    removed: int | None = None
+
+
+class Membership(Struct, frozen=True, kw_only=True):
+    """A user's row in a chat. It is never deleted, because people come back."""
+
+    user: UserId
+    role: Role
+    intervals: tuple[Interval, ...]
+    muted_until_ms: int | None = None
+    blocks_other: bool = False
+    blocked_by_other: bool = False
+
+    @property
+    def is_member(self) -> bool:
+        return bool(self.intervals) and self.intervals[-1].removed is None
+
+
+class Standing(NamedTuple):
+    """What a permission hangs on. `role` None: not a member (any more)."""
+
+    type: ChatType
+    role: Role | None
+    is_blocked: bool = False
+
+
+class Chat(Struct, frozen=True, kw_only=True):
+    key: ChatKey
+    type: ChatType
+    created_by: UserId
+    member_count: int
+    name: str | None = None
+    is_large: bool = False
+
+
+_DIRECT_MARK = "d"
+
+
+def direct_chat(tenant: TenantId, one: UserId, other: UserId) -> ChatKey:
+    """The same for both orders, so that two who write to each other for the first time meet in one chat."""
+    pair = "#".join(sorted((one, other)))
+    digest = hashlib.sha256(pair.encode()).digest()[:15]
+    return ChatKey(tenant, ChatId(_DIRECT_MARK + b32encode(digest).decode().rstrip("=")))
+
+
+def new_group(tenant: TenantId) -> ChatKey:
+    return ChatKey(tenant, ChatId(new_ulid()))
+
+
+def type_of(chat: ChatId) -> ChatType:
+    """ULIDs have no small letters, so the id alone tells."""
+    return ChatType.DIRECT if chat.startswith(_DIRECT_MARK) else ChatType.GROUP
+
+
+def standing_of(chat: ChatId, row: Membership | None) -> Standing:
+    if row is None or not row.is_member:
+        return Standing(type_of(chat), None)
+    return Standing(type_of(chat), row.role, row.blocks_other or row.blocked_by_other)
