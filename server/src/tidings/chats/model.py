@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, new_ulid
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 
 
 class ChatType(StrEnum):
@@ -64,22 +64,25 @@ class Chat(Struct, frozen=True, kw_only=True):
     is_large: bool = False
 
 
-_DIRECT_MARK = "d"
+_DIRECT_MARK, _GROUP_MARK = "d", "g"
 
 
 def direct_chat(tenant: TenantId, one: UserId, other: UserId) -> ChatKey:
     """The same for both orders, so that two who write to each other for the first time meet in one chat."""
-    pair = "#".join(sorted((one, other)))
-    digest = hashlib.sha256(pair.encode()).digest()[:15]
-    return ChatKey(tenant, ChatId(_DIRECT_MARK + b32encode(digest).decode().rstrip("=")))
+    return ChatKey(tenant, ChatId(_DIRECT_MARK + _digest("#".join(sorted((one, other))))))
 
 
-def new_group(tenant: TenantId) -> ChatKey:
-    return ChatKey(tenant, ChatId(new_ulid()))
+def group_chat(tenant: TenantId, owner: UserId, client_key: ClientKey) -> ChatKey:
+    """The same for every try of its making."""
+    return ChatKey(tenant, ChatId(_GROUP_MARK + _digest(f"{owner}#{client_key}")))
+
+
+def _digest(text: str) -> str:
+    return b32encode(hashlib.sha256(text.encode()).digest()[:15]).decode()
 
 
 def type_of(chat: ChatId) -> ChatType:
-    """ULIDs have no small letters, so the id alone tells."""
+    """The id alone tells."""
     return ChatType.DIRECT if chat.startswith(_DIRECT_MARK) else ChatType.GROUP
 
 

@@ -1,5 +1,6 @@
 """Who may do what in a chat: one table. And how memberships change, as arithmetic on intervals."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -11,6 +12,9 @@ from tidings.kernel.ids import UserId
 
 LARGE_FROM = 100
 """A chat is large from the first entry after which it has more members than this, for good."""
+
+MAX_STAYS = 8
+"""How many intervals a row holds; `tables/limits.py` has the room for as many."""
 
 
 class Action(StrEnum):
@@ -78,6 +82,11 @@ def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple
     """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
     cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
     return [(low, high) for low, high in cut if low < high]
+
+
+def fingerprint(kind: str, said: bytes) -> bytes:
+    """Of a change of the chat itself, which says nothing secret: a digest needs no key."""
+    return hashlib.sha256(kind.encode() + b"|" + said).digest()[:16]
 
 
 def may_see(intervals: Iterable[Interval], sequence: int) -> bool:

@@ -7,9 +7,9 @@ from collections import OrderedDict
 
 from tidings.kernel.ids import ChatKey
 from tidings.messages.lane import Lane, World
-from tidings.messages.model import Appended, Entry
-from tidings.messages.ports import BesideAt
-from tidings.messages.rules import Proposal
+from tidings.messages.model import Appended, Begun, Beside, BesideAt, Draft, Entry, Proposal
+from tidings.messages.ports import COMMITTED, Occupied
+from tidings.messages.rules import place
 
 LANES_KEPT = 50_000
 
@@ -25,6 +25,17 @@ class Appends[S]:
     ) -> Appended:
         """Answers once the entry is committed, with the first answer if it was before; raises if it may not be."""
         return await self._lane(chat).append(proposal, beside_at)
+
+    async def begin(self, chat: ChatKey, draft: Draft, beside: Beside) -> Begun:
+        """The first entry of a log, with the rows of the chat. One that was begun already says by what."""
+        world = self._world
+        entry = place(draft, 1, 0, now_ms=world.clock.now_ms(), content=None, epoch=world.epoch)
+        outcome = await world.log.append(chat, [entry], beside)
+        if outcome == COMMITTED:
+            self._lane(chat).begin(entry)
+            return Begun(entry, is_new=True)
+        first = outcome.entry if isinstance(outcome, Occupied) else None
+        return Begun(first, is_new=False)
 
     def observe(self, chat: ChatKey, entry: Entry) -> None:
         """Events and pushes that pass through this process keep views warm. They may come late, twice or not."""

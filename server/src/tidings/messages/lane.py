@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Appended, Entry
-from tidings.messages.ports import BesideAt, Committed, KeyTaken, Log, Members, Occupied, Outcome
+from tidings.messages.model import Appended, BesideAt, Entry, Proposal
+from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome
 from tidings.messages.rules import (
     ADMITTED,
     Ahead,
     NeedsKeys,
     NeedsStanding,
-    Proposal,
     Refusal,
     Verdict,
     judge,
@@ -89,6 +88,10 @@ class Lane[S]:
         if isinstance(answer, Appended):
             return answer
         raise answer or AssertionError("a lane was left without an answer")
+
+    def begin(self, first: Entry) -> None:
+        """The first entry was just written by this process, so the view need not be read."""
+        self.view = View(first)
 
     def observe(self, entry: Entry) -> None:
         """An entry that passed through this process moves the view, if it is the next one."""

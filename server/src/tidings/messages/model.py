@@ -1,11 +1,14 @@
 """What stands in a log, and what wants to."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from tidings.kernel.ids import ClientKey, UserId
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, ClientKey, UserId
 
 
 class Kind(StrEnum):
@@ -97,3 +100,47 @@ class Appended(NamedTuple):
 
     sequence: int
     is_repeat: bool
+
+
+class Begun(NamedTuple):
+    """A log's first entry. Not new: `first` is what stood there; None if something beside it was in the way."""
+
+    first: Entry | None
+    is_new: bool
+
+
+class Seal(Protocol):
+    """Content at rest. The place is part of what is sealed: a body can't be moved."""
+
+    def __call__(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
+
+
+class Check[S](Protocol):
+    """Why somebody of this standing may not do it; None if he may."""
+
+    def __call__(self, standing: S, /) -> Code | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal[S]:
+    """A draft, where its client stood when it first tried, and what is asked of the sender.
+
+    `after` None: the client keeps no position, an idempotency row stands in for it.
+    """
+
+    draft: Draft
+    may: Check[S]
+    after: int | None = None
+    seal: Seal | None = None
+
+    def sealed_for(self, chat: ChatKey, sequence: int) -> bytes | None:
+        body = self.draft.body
+        return body if body is None or self.seal is None else self.seal(chat, sequence, body)
+
+
+class Beside(Protocol):
+    """What is written with an entry, in one transaction. Only adapters know its shape; they make it and take it."""
+
+
+type BesideAt = Callable[[int], Beside]
+"""Makes what goes beside an entry, once its sequence is known; asked again for another place."""

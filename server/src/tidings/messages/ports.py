@@ -1,11 +1,11 @@
 """What the append asks of the world. Each method says what it guarantees."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Entry, Seen, SendKey
+from tidings.messages.model import Beside, Entry, Seen, SendKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,6 @@ type Outcome = Committed | Occupied | KeyTaken | RowRefused
 
 COMMITTED = Committed()
 ROW_REFUSED = RowRefused()
-
-
-class Beside(Protocol):
-    """What is written with an entry, in one transaction. Only adapters know its shape; they make it and take it."""
-
-
-type BesideAt = Callable[[int], Beside]
-"""Makes what goes beside an entry, once its sequence is known; asked again for another place."""
 
 
 class Log(Protocol):

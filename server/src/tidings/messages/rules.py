@@ -2,44 +2,14 @@
 
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Appended, Draft, Entry, Kind, Seen, SendKey
+from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal, Seen, SendKey
 from tidings.messages.view import View
 
 MAX_BACK: Final = 10_000
 """How far back `after` may lie before the client must catch up first."""
-
-
-class Seal(Protocol):
-    """Content at rest. The place is part of what is sealed: a body can't be moved."""
-
-    def __call__(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
-
-
-class Check[S](Protocol):
-    """Why somebody of this standing may not do it; None if he may."""
-
-    def __call__(self, standing: S, /) -> Code | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal[S]:
-    """A draft, where its client stood when it first tried, and what is asked of the sender.
-
-    `after` None: the client keeps no position, an idempotency row stands in for it.
-    """
-
-    draft: Draft
-    may: Check[S]
-    after: int | None = None
-    seal: Seal | None = None
-
-    def sealed_for(self, chat: ChatKey, sequence: int) -> bytes | None:
-        body = self.draft.body
-        return body if body is None or self.seal is None else self.seal(chat, sequence, body)
 
 
 @dataclass(frozen=True, slots=True)

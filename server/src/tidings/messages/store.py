@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
-from tidings.messages import ports
+from tidings.messages import model
 from tidings.messages.items import (
     KEYS_ONLY,
     KEYS_ONLY_NAMES,
@@ -86,7 +86,7 @@ class DynamoLog:
         self,
         chat: ChatKey,
         entries: Sequence[Entry],
-        beside: ports.Beside | None = None,
+        beside: model.Beside | None = None,
         *,
         is_keyed: bool = False,
     ) -> Outcome:
@@ -121,10 +121,12 @@ class DynamoLog:
             actions.append(Put(table=_KEYS, item=key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT))
         if beside is not None:
             actions += beside.actions
-        pattern = _pattern(beside, is_keyed=is_keyed)
         try:
             await self._client.transact_write(
-                pattern, actions, repeatable=True, timeout_s=self._append_timeout_s
+                _pattern(beside, is_keyed=is_keyed),
+                actions,
+                repeatable=True,
+                timeout_s=self._append_timeout_s,
             )
         except TransactionCancelledError as cancelled:
             return self._cancelled(cancelled, len(entries), is_keyed=is_keyed)
@@ -144,9 +146,9 @@ class DynamoLog:
 
 
 def _pattern(beside: Beside | None, *, is_keyed: bool) -> AccessPattern:
-    plain = beside.pattern if beside else patterns.APPEND_BATCH
-    keyed = beside.keyed_pattern if beside else patterns.APPEND_KEYED
-    return keyed or plain if is_keyed else plain
+    if beside is not None:
+        return beside.pattern
+    return patterns.APPEND_KEYED if is_keyed else patterns.APPEND_BATCH
 
 
 def unread(error: DynamoError) -> NoReturn:

@@ -12,8 +12,8 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.append import Appends
 from tidings.messages.lane import MAX_BATCH, World
-from tidings.messages.model import Appended, Draft, Entry, Kind
-from tidings.messages.rules import MAX_BACK, Proposal
+from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal
+from tidings.messages.rules import MAX_BACK
 
 CHAT = ChatKey(TenantId("acme"), ChatId("c"))
 ANNA, BEN = UserId("anna"), UserId("ben")

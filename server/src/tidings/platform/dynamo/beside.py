@@ -8,8 +8,7 @@ from tidings.platform.dynamo.transactions import Action
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """`pattern` names the whole transaction, `keyed_pattern` the same with an idempotency row in it."""
+    """`pattern` names the whole transaction, the entry and its idempotency row included."""
 
     pattern: AccessPattern
     actions: tuple[Action, ...]
-    keyed_pattern: AccessPattern | None = None
