@@ -28,11 +28,12 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, new_ulid
 from tidings.messages.append import Appends
 from tidings.messages.content import Content
-from tidings.messages.items import entry_item
 from tidings.messages.lane import World
 from tidings.messages.model import Entry, Kind
 from tidings.messages.send import Send
-from tidings.messages.store import ABSENT, DynamoLog
+from tidings.messages.store import DynamoChanges, DynamoLog
+from tidings.messages.store.items import entry_item
+from tidings.messages.store.log import ABSENT
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
 from tidings.tables.patterns import messages as patterns
@@ -77,7 +78,7 @@ class Stage:
         rows, log = DynamoRows(client, SystemClock()), DynamoLog(client)
         appends = Appends(World(log, rows, SystemClock(), epoch=0))
         self.manage = Manage(rows, appends)
-        self.send = Send(appends, PlainKeys(), may_send)
+        self.send = Send(appends, DynamoChanges(), keys=PlainKeys(), may_send=may_send, clock=SystemClock())
         self.chats: list[ChatKey] = []
         self.bare_heads = [0] * (CHATS + 1)
         self.positions = [1] * CHATS

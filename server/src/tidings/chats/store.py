@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from tidings.chats import items
-from tidings.chats.model import Chat, Membership, Standing, standing_of
+from tidings.chats.model import Chat, Interval, Membership, Standing, standing_of
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
@@ -28,6 +28,10 @@ class DynamoRows:
 
     async def standing(self, chat: ChatKey, user: UserId) -> Standing:
         return standing_of(chat.chat, await self.membership(chat, user))
+
+    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        row = await self.membership(chat, user)
+        return () if row is None else row.intervals
 
     async def chat(self, chat: ChatKey) -> Chat | None:
         try:

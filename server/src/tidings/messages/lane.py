@@ -193,6 +193,12 @@ class Lane[S]:
             case _:
                 raise AssertionError(f"{verdict} at the front of a lane")
 
+    async def _refuse(self, waiting: Waiting[S], error: TidingsError) -> None:
+        if not self._is_final(waiting, error.code):
+            await self._look_up_key(waiting)
+        if waiting.answer is None:
+            self._settle(waiting, error)
+
     async def _look_up_key(self, waiting: Waiting[S]) -> None:
         seen = await self._world.log.find_key(self.chat, waiting.proposal.draft.key)
         waiting.is_key_looked_up = True
@@ -202,7 +208,11 @@ class Lane[S]:
     async def _commit(self, view: View[S], batch: list[Waiting[S]]) -> None:
         entries = self._place(view, [w.proposal for w in batch])
         first = batch[0]
-        beside = first.beside_at and first.beside_at(entries[0].sequence)
+        try:
+            beside = first.beside_at and first.beside_at(entries[0].sequence)
+        except TidingsError as error:
+            await self._refuse(first, error)
+            return
         try:
             outcome = await self._world.log.append(self.chat, entries, beside, is_keyed=first.is_keyed)
         except TidingsError as error:

@@ -1,11 +1,12 @@
 """What the append asks of the world. Each method says what it guarantees."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tidings.chats.model import Interval
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Beside, Entry, Seen, SendKey
+from tidings.messages.model import Beside, Draft, Entry, Seen, SendKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,46 @@ class Log(Protocol):
         A try that was not answered is repeated with the same bytes at the same places until it is settled.
         Raises `outcome_unknown` if that did not come about in time, `overloaded` if nothing was applied.
         """
+        ...
+
+
+class Reader(Protocol):
+    """The log for those who read it. Strong: a read that begins after a commit shows it."""
+
+    async def range(
+        self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
+    ) -> Sequence[Entry]:
+        """At most `limit` entries of `(after, up_to]`, without holes, from the one end or the other."""
+        ...
+
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
+
+    async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
+        """Contents, as sealed, of those ephemeral messages in `(after, up_to]` that still have one."""
+        ...
+
+
+class Changes(Protocol):
+    """Makes what goes beside an entry that changes a message; it holds only if the message is as it was read."""
+
+    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> Beside:
+        """The content of a message that expires, in an item of its own."""
+        ...
+
+    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> Beside: ...
+
+    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> Beside:
+        """Nothing of it stays: content, reactions, ephemeral content."""
+        ...
+
+    def reactions(
+        self, chat: ChatKey, seen: Entry, counts: Mapping[str, int], users: Sequence[str]
+    ) -> Beside: ...
+
+
+class Stays(Protocol):
+    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        """When the user was in the chat, as sequences; strong. Empty for a stranger."""
         ...
 
 

@@ -14,7 +14,9 @@ from tidings.chats.model import (
     Standing,
     direct_chat,
     group_chat,
+    may_see,
     type_of,
+    visible,
 )
 from tidings.chats.rules import (
     MAX_STAYS,
@@ -22,10 +24,8 @@ from tidings.chats.rules import (
     Action,
     joined,
     left,
-    may_see,
     refuse,
     removal_of,
-    visible,
 )
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ClientKey, TenantId, UserId

@@ -1,12 +1,12 @@
 """The log in DynamoDB. Thin: conditions and shapes are here, decisions are not."""
 
 from collections.abc import Sequence
-from typing import NoReturn
 
-from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.messages import model
-from tidings.messages.items import (
+from tidings.messages.model import Entry, Seen, SendKey
+from tidings.messages.ports import COMMITTED, ROW_REFUSED, KeyTaken, Occupied, Outcome
+from tidings.messages.store.items import (
     KEYS_ONLY,
     KEYS_ONLY_NAMES,
     entry_item,
@@ -16,8 +16,7 @@ from tidings.messages.items import (
     partition,
     seen_of,
 )
-from tidings.messages.model import Entry, Seen, SendKey
-from tidings.messages.ports import COMMITTED, ROW_REFUSED, KeyTaken, Occupied, Outcome
+from tidings.messages.store.outcomes import unread, unwritten
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.client import Client
@@ -149,24 +148,3 @@ def _pattern(beside: Beside | None, *, is_keyed: bool) -> AccessPattern:
     if beside is not None:
         return beside.pattern
     return patterns.APPEND_KEYED if is_keyed else patterns.APPEND_BATCH
-
-
-def unread(error: DynamoError) -> NoReturn:
-    if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The log can't be read right now: {error}") from error
-    raise error
-
-
-def unwritten(error: DynamoError) -> NoReturn:
-    """A throttle or a conflict does not settle an earlier try that was not answered."""
-    if error.maybe_applied:
-        raise TidingsError(
-            Code.OUTCOME_UNKNOWN,
-            "The store did not answer in time: the message may have been taken.",
-            hint="Send it again with the same key; it will not be doubled.",
-        ) from error
-    if error.transient:
-        raise TidingsError(
-            Code.OVERLOADED, f"The store refused for now, nothing was written: {error}"
-        ) from error
-    raise error

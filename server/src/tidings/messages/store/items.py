@@ -36,6 +36,10 @@ def partition(chat: ChatKey) -> str:
     return f"{chat.tenant}#{chat.chat}"
 
 
+def ephemeral_partition(chat: ChatKey) -> str:
+    return f"{chat.tenant}#{chat.chat}#ephemeral"
+
+
 def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
     item: dict[str, Value] = {
         "chat_id": partition(chat),
@@ -76,7 +80,7 @@ def entry_of(item: Item) -> Entry:
         redacted_at_ms=_optional_ms(item, "redacted_at"),
         users=tuple(item.get("users", ())),
         large=item.get("large", False),
-        reaction_counts=item.get("reaction_counts"),
+        reaction_counts=_counts(item.get("reaction_counts")),
         reaction_users=tuple(item.get("reaction_users", ())),
         **{field: item.get(name) for name, field in _OPTIONAL},
     )
@@ -116,3 +120,7 @@ def time_ms(text: str) -> int:
 def _optional_ms(item: Item, name: str) -> int | None:
     value: Any = item.get(name)
     return None if value is None else time_ms(value)
+
+
+def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:
+    return None if value is None else {emoji: int(count) for emoji, count in value.items()}
