@@ -252,7 +252,9 @@ class Lane[S]:
         return entries
 
     async def _follow(self, view: View[S]) -> None:
-        while entries := await self._world.log.follow(self.chat, view.head):
+        has_more = True
+        while has_more:
+            entries, has_more = await self._world.log.follow(self.chat, view.head)
             for entry in entries:
                 view.apply(entry)
 
@@ -261,7 +263,8 @@ class Lane[S]:
 
     def _settle(self, waiting: Waiting[S], answer: Answer) -> None:
         waiting.answer = answer
-        self._waiting.remove(waiting)
+        if waiting in self._waiting:  # else its sender went away while it was under way
+            self._waiting.remove(waiting)
         if waiting.wake is not None and not waiting.wake.done():
             waiting.wake.set_result(None)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Interval
 from tidings.kernel.ids import ChatKey, TenantId, UserId
@@ -39,6 +39,13 @@ COMMITTED = Committed()
 ROW_REFUSED = RowRefused()
 
 
+class Followed(NamedTuple):
+    """`has_more`: the read ended before the head."""
+
+    entries: Sequence[Entry]
+    has_more: bool
+
+
 class Log(Protocol):
     """The log of every chat. Reads are strong: what was committed before the call is seen."""
 
@@ -46,8 +53,8 @@ class Log(Protocol):
         """The head, or None where there is no chat."""
         ...
 
-    async def follow(self, chat: ChatKey, after: int) -> Sequence[Entry]:
-        """Entries above `after`, in order and without holes, as many as one read gives; empty at the head."""
+    async def follow(self, chat: ChatKey, after: int) -> Followed:
+        """Entries above `after`, in order and without holes, as many as one read gives."""
         ...
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:

@@ -149,11 +149,12 @@ def test_a_follower_gets_everything_above_its_head_in_order(opened: Opened, chat
     async def test(log: Log) -> None:
         for n in range(1, 8):
             await log.append(chat, [entry(n)])
-        above = await log.follow(chat, 4)
+        above, has_more = await log.follow(chat, 4)
+        assert not has_more
         assert [(e.sequence, e.ordinal, e.kind, e.key, e.fingerprint) for e in above] == [
             (n, n - 1, Kind.MESSAGE, entry(n).key, b"hi") for n in (5, 6, 7)
         ]
-        assert list(await log.follow(chat, 7)) == []
+        assert list((await log.follow(chat, 7)).entries) == []
 
     check(opened, test)
 

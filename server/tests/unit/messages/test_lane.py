@@ -327,6 +327,28 @@ def test_a_cancelled_sender_leaves_the_lane_to_the_others() -> None:
     run(check())
 
 
+def test_a_sender_who_goes_away_while_his_message_is_under_way_disturbs_nobody() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        stage.log.gate = asyncio.Event()
+        first = asyncio.ensure_future(stage.send("a"))
+        await until(lambda: stage.log.calls[-1] == "append 1")
+        mates = [asyncio.ensure_future(stage.send(f"m{n}")) for n in range(3)]
+        await asyncio.sleep(0)
+        stage.log.gate.set()
+        stage.log.gate.clear()
+        await first
+        await until(lambda: stage.log.calls[-1] == "append 3")
+        mates[1].cancel()
+        await asyncio.sleep(0)
+        stage.log.gate.set()
+        assert [(await mates[0]).sequence, (await mates[2]).sequence] == [4, 6]
+        assert (await stage.send("m1")).sequence == 5
+
+    run(check())
+
+
 def test_an_overloaded_log_answers_those_who_tried_and_the_rest_go_on() -> None:
     async def check() -> None:
         stage = Stage()

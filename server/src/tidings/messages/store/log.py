@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tidings.kernel.ids import ChatKey
 from tidings.messages import model
 from tidings.messages.model import Entry, Seen, SendKey
-from tidings.messages.ports import COMMITTED, ROW_REFUSED, KeyTaken, Occupied, Outcome
+from tidings.messages.ports import COMMITTED, ROW_REFUSED, Followed, KeyTaken, Occupied, Outcome
 from tidings.messages.store.items import (
     KEYS_ONLY,
     KEYS_ONLY_NAMES,
@@ -50,7 +50,7 @@ class DynamoLog:
             unread(error)
         return entry_of(page.items[0]) if page.items else None
 
-    async def follow(self, chat: ChatKey, after: int) -> Sequence[Entry]:
+    async def follow(self, chat: ChatKey, after: int) -> Followed:
         query = Query(
             condition="chat_id = :c AND #s > :n",
             values={":c": partition(chat), ":n": after},
@@ -61,15 +61,14 @@ class DynamoLog:
             page = await self._client.query(patterns.FOLLOW, query)
         except DynamoError as error:
             unread(error)
-        return [entry_of(item) for item in page.items]
+        return Followed([entry_of(item) for item in page.items], has_more=page.start is not None)
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
         found: list[tuple[SendKey, Seen]] = []
-        while after < up_to:
-            entries = await self.follow(chat, after)
-            if not entries:
-                break
-            after = entries[-1].sequence
+        has_more = True
+        while has_more and after < up_to:
+            entries, has_more = await self.follow(chat, after)
+            after = entries[-1].sequence if entries else after
             found += [(e.key, Seen(e.sequence, e.fingerprint)) for e in entries if e.sequence <= up_to]
         return found
 
