@@ -153,6 +153,19 @@ def test_waiting_for_what_does_not_come_ends_with_what_did(scripted: ScriptedEng
             proxy.wait_until(lambda: proxy.counts["PutItem"] == 2, timeout_s=0.05)
 
 
+def test_many_who_wait_do_not_wake_each_other(scripted: ScriptedEngine) -> None:
+    looks: list[int] = []
+
+    def never(proxy: DynamoProxy) -> bool:
+        looks.append(len(proxy.calls))
+        return False
+
+    with DynamoProxy(scripted.url) as proxy, ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(proxy.wait_until, lambda: never(proxy), timeout_s=0.2) for _ in range(2)]
+        assert all(isinstance(each.exception(), TimeoutError) for each in waiting)
+    assert len(looks) == 4, "each looks at the beginning and at the end"
+
+
 def test_faults_come_and_go_from_many_threads_while_requests_pass(scripted: ScriptedEngine) -> None:
     with DynamoProxy(scripted.url) as proxy, ThreadPoolExecutor() as pool:
         over = threading.Event()

@@ -71,6 +71,9 @@ def test_a_range_gives_different_seconds_within_its_bounds_and_the_same_for_the_
         ),
         ({"TransactItems": [{"Get": {"TableName": "messages"}}]}, ("messages",)),
         ({}, ()),
+        ({"TransactItems": "none"}, ()),
+        ({"TransactItems": [{"Put": {}}]}, ()),
+        ({"RequestItems": 3}, ()),
     ],
 )
 def test_a_request_names_its_tables_once_each(body: Body, tables: tuple[str, ...]) -> None:

@@ -100,7 +100,7 @@ class Stage:
     async def play(self, *, is_pipelined: bool) -> None:
         server = await asyncio.start_server(self.engine, "127.0.0.1", 0)
         with DynamoProxy("http://127.0.0.1:{1}".format(*server.sockets[0].getsockname())) as proxy:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(5):
                 await self.client(proxy.port, is_pipelined=is_pipelined)
         server.close()
         await server.wait_closed()

@@ -41,12 +41,12 @@ class CallLog:
     def calls(self) -> tuple[Call, ...]:
         if not self._records:
             raise RuntimeError("this proxy was made with record=False; its `counts` are there")
-        with self._board:
+        with self._board.reading:
             return tuple(self._calls)
 
     @property
     def counts(self) -> Counter[str]:
-        with self._board:
+        with self._board.reading:
             return self._counts.copy()
 
     def open(self, request: "Request", *, is_copy: bool = False) -> Call:

@@ -104,7 +104,10 @@ class Garbage(Fault):
 
 @dataclass(frozen=True, slots=True)
 class CloseIdle(Fault):
-    """Answers in full, then closes the connection that its client believes is kept alive."""
+    """Answers in full, then closes the connection that its client believes is kept alive.
+
+    A client that is quick enough has its next request on the way already, and loses it.
+    """
 
     reset: bool = False
 

@@ -67,8 +67,11 @@ class Request:
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """Each table once, in the order of the body."""
-        return tuple(dict.fromkeys(self._named()))
+        """Each table once, in the order of the body; none if it is malformed, which the engine will tell."""
+        try:
+            return tuple(dict.fromkeys(self._named()))
+        except (AttributeError, KeyError, TypeError):
+            return ()
 
     def with_body(self, body: Body) -> "Request":
         """The same call with another body. Its signature no longer fits, which local engines don't check."""

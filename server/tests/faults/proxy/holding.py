@@ -69,7 +69,7 @@ class Holds:
         self._is_closed = False
 
     def now(self) -> tuple[Held, ...]:
-        with self.board:
+        with self.board.reading:
             return tuple(self._held)
 
     def take(self, request: "Request", call: "Call") -> Held:

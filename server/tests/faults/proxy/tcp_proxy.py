@@ -53,17 +53,17 @@ class TcpProxy:
     @property
     def connections(self) -> int:
         """How many are open now."""
-        with self._board:
+        with self._board.reading:
             return len(self._links)
 
     @property
     def accepted(self) -> int:
         """How many were made so far."""
-        with self._board:
+        with self._board.reading:
             return self._accepted
 
     def flow(self, way: Direction) -> Flow:
-        with self._board:
+        with self._board.reading:
             return replace(self._weather.flows[way])
 
     def wait_until(self, condition: Callable[[], bool], *, timeout_s: float = 10) -> None:
