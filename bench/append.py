@@ -75,7 +75,7 @@ class Stage:
     def __init__(self, client: Client, tenant: str) -> None:
         self.client = client
         self.tenant = TenantId(tenant)
-        rows, log = DynamoRows(client, SystemClock()), DynamoLog(client)
+        rows, log = DynamoRows(client, SystemClock()), DynamoLog(client, SystemClock())
         appends = Appends(World(log, rows, SystemClock(), epoch=0))
         self.manage = Manage(rows, appends)
         self.send = Send(appends, DynamoChanges(), keys=PlainKeys(), may_send=may_send, clock=SystemClock())
@@ -118,8 +118,8 @@ class Stage:
         await self.client.put(patterns.APPEND, item, condition=ABSENT, repeatable=True)
 
 
-def may_send(standing: Standing, /) -> Code | None:
-    return refuse(Action.SEND, standing)
+def may_send(standing: Standing, after: int | None, /) -> Code | None:
+    return refuse(Action.SEND, standing, after)
 
 
 def bare_entry(sequence: int) -> Entry:

@@ -177,8 +177,8 @@ class Manage:
     async def _append(
         self, chat: Chat, caller: Caller, action: Action, draft: Draft, beside_at: BesideAt
     ) -> Appended:
-        def may(standing: Standing, /) -> Code | None:
-            return rules.refuse(action, standing)
+        def may(standing: Standing, after: int | None, /) -> Code | None:
+            return rules.refuse(action, standing, after)
 
         return await self._appends.append(chat.key, Proposal(draft, may, caller.after), beside_at)
 

@@ -49,11 +49,12 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class Standing(NamedTuple):
-    """What a permission hangs on. `role` None: not a member (any more)."""
+    """What a permission hangs on. `role` None: not a member (any more). `since`: where the stay began."""
 
     type: ChatType
     role: Role | None
     is_blocked: bool = False
+    since: int = 0
 
 
 class Chat(Struct, frozen=True, kw_only=True):
@@ -90,7 +91,8 @@ def type_of(chat: ChatId) -> ChatType:
 def standing_of(chat: ChatId, row: Membership | None) -> Standing:
     if row is None or not row.is_member:
         return Standing(type_of(chat), None)
-    return Standing(type_of(chat), row.role, row.blocks_other or row.blocked_by_other)
+    is_blocked = row.blocks_other or row.blocked_by_other
+    return Standing(type_of(chat), row.role, is_blocked, row.intervals[-1].joined)
 
 
 def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:

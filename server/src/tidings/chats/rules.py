@@ -47,9 +47,13 @@ PERMISSIONS: dict[tuple[ChatType, Role], frozenset[Action]] = {
 SILENCED_BY_BLOCK = frozenset({Action.SEND, Action.REACT, Action.EDIT_OWN})
 
 
-def refuse(action: Action, standing: Standing) -> Code | None:
-    """Why not; None if he may."""
-    if standing.role is None:
+def refuse(action: Action, standing: Standing, after: int | None = None) -> Code | None:
+    """Why not; None if he may.
+
+    `after`: where the asker stood when he first tried. Who was out of the chat since then may have been refused by
+    another try, and a refusal holds: he asks anew from where he came back.
+    """
+    if standing.role is None or (after is not None and after < standing.since):
         return Code.NOT_A_MEMBER
     if action not in PERMISSIONS.get((standing.type, standing.role), frozenset()):
         return Code.FORBIDDEN

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Interval
+from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Beside, Draft, Entry, Seen, SendKey
+from tidings.messages.model import Beside, Draft, Entry, Refusal, Seen, SendKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,9 @@ class Occupied:
 
 @dataclass(frozen=True, slots=True)
 class KeyTaken:
-    """Nothing was written: a message with this key stands already."""
+    """Nothing was written: this key has its answer already."""
 
-    seen: Seen
+    found: Seen | Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ class Log(Protocol):
         """The keys of all entries in (after, up_to]."""
         ...
 
-    async def find_key(self, chat: ChatKey, key: SendKey) -> Seen | None:
-        """Where the idempotency row says that this message stands."""
+    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> Seen | Refusal | None:
+        """Keep the refusal in the key's idempotency row, unless it has an answer: then that one is returned."""
         ...
 
     async def append(

@@ -47,7 +47,7 @@ def test_a_large_group_is_made_in_chunks(play: Play) -> None:
         last = await stage.rows.membership(chat, many[-1])
         assert last is not None
         assert last.intervals[-1].joined == 2
-        assert (await stage.send(chat, many[-1])).sequence == 4
+        assert (await stage.send(chat, many[-1], after=3)).sequence == 4
 
     play(scene)
 
@@ -68,7 +68,8 @@ def test_a_member_who_left_may_not_send_and_one_who_came_back_may(play: Play) ->
         await stage.manage.remove(chat, by(BEN), BEN)
         assert await code_of(stage.send(chat, BEN)) is Code.NOT_A_MEMBER
         await stage.manage.add(chat, by(ANNA), [BEN])
-        await stage.send(chat, BEN)
+        assert await code_of(stage.send(chat, BEN, after=2)) is Code.NOT_A_MEMBER
+        await stage.send(chat, BEN, after=4)
         row = await stage.rows.membership(chat, BEN)
         assert row is not None
         assert [tuple(i) for i in row.intervals] == [(0, 3), (3, None)]

@@ -59,6 +59,19 @@ class Sender:
             self.history.tell(told._replace(outcome=outcome))
             if isinstance(outcome, int):
                 self.position = max(self.position, outcome)
+            else:
+                await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """As a client does that was out of the chat: it goes on from what it receives."""
+        while True:
+            try:
+                newest = await self.stage.log.newest(self.chat)
+            except TidingsError:
+                continue
+            assert newest is not None
+            self.position = max(self.position, newest.sequence)
+            return
 
     def resume(self) -> tuple[int, Told | None]:
         """Where an earlier life of this sender stopped."""

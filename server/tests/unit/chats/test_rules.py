@@ -84,6 +84,13 @@ def test_a_block_silences_and_takes_nothing_else(action: Action) -> None:
     assert blocked is (Code.BLOCKED if action in SILENCED else free)
 
 
+def test_who_was_out_since_he_first_tried_asks_anew() -> None:
+    back = Standing(ChatType.GROUP, Role.MEMBER, since=7)
+    assert refuse(Action.SEND, back, 6) is Code.NOT_A_MEMBER
+    assert refuse(Action.SEND, back, 7) is None
+    assert refuse(Action.SEND, back, None) is None
+
+
 def test_a_role_that_a_chat_does_not_have_may_nothing() -> None:
     assert (ChatType.DIRECT, Role.OWNER) not in PERMISSIONS
     assert refuse(Action.SEND, Standing(ChatType.DIRECT, Role.OWNER)) is Code.FORBIDDEN

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
 
-from tidings.kernel.errors import Code
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.messages.append import Appends
 from tidings.messages.model import Appended, Kind
@@ -143,5 +143,54 @@ def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
             await appends.append(chat, proposal("a", "hi"))
         assert len(appends._lanes) == 2
         assert list(appends._lanes)[-1].chat == "c4"
+
+    run(check())
+
+
+def test_nobody_is_refused_before_the_log_was_read_up_to_the_head() -> None:
+    """His message got in through another process and he was removed: the view here knows neither."""
+
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        other = stage.process()
+        first = await stage.send("a", sender=BEN, via=other)
+        stage.members.members.discard(BEN)
+        stage.log.apply(CHAT, [entry(4, Kind.LEAVE, sender=BEN, ordinal=2)])
+        assert await stage.send("a", sender=BEN) == Appended(first.sequence, is_repeat=True)
+
+    run(check())
+
+
+def test_a_refusal_of_a_sender_without_a_position_holds_for_every_try() -> None:
+    async def check() -> None:
+        stage = Stage()
+        stage.members.members.discard(BEN)
+        assert await refusal(stage.send("a", sender=BEN, after=None)) is Code.NOT_A_MEMBER
+        stage.members.members.add(BEN)
+        stage.log.apply(CHAT, [entry(2, Kind.JOIN, sender=BEN)])
+        assert (
+            await refusal(stage.send("a", sender=BEN, after=None, via=stage.process())) is Code.NOT_A_MEMBER
+        )
+        assert (await stage.send("b", sender=BEN, after=None)).sequence == 3
+
+    run(check())
+
+
+def test_a_change_that_its_row_refuses_is_looked_for_in_the_log_first() -> None:
+    """The row is as asked for because an earlier try of the same change stands above the view."""
+
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        first = await stage.send("redact", via=stage.process())
+
+        def beside_at(sequence: int) -> object:
+            raise TidingsError(Code.NOTHING_TO_CHANGE, f"asked for {sequence}")
+
+        again = stage.appends.append(CHAT, proposal("redact", "hi"), beside_at)
+        assert await again == Appended(first.sequence, is_repeat=True)
+        other = stage.appends.append(CHAT, proposal("other", "hi"), beside_at)
+        assert await refusal(other) is Code.NOTHING_TO_CHANGE
 
     run(check())

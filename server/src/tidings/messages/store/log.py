@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
 from tidings.messages import model
-from tidings.messages.model import Entry, Seen, SendKey
+from tidings.messages.model import Draft, Entry, Refusal, Seen, SendKey
 from tidings.messages.ports import COMMITTED, ROW_REFUSED, Followed, KeyTaken, Occupied, Outcome
 from tidings.messages.store.items import (
     KEYS_ONLY,
     KEYS_ONLY_NAMES,
+    answer_of,
     entry_item,
     entry_of,
     key_item,
-    key_sort,
     partition,
-    seen_of,
+    refusal_item,
 )
 from tidings.messages.store.outcomes import unread, unwritten
 from tidings.platform.dynamo.access import AccessPattern
@@ -38,8 +40,9 @@ _LOG, _KEYS = "messages", "idempotency_keys"
 class DynamoLog:
     """`append_timeout_s` bounds how long an unanswered append is repeated before its outcome is called unknown."""
 
-    def __init__(self, client: Client, *, append_timeout_s: float = 5.0) -> None:
+    def __init__(self, client: Client, clock: Clock, *, append_timeout_s: float = 5.0) -> None:
         self._client = client
+        self._clock = clock
         self._append_timeout_s = append_timeout_s
 
     async def newest(self, chat: ChatKey) -> Entry | None:
@@ -72,13 +75,15 @@ class DynamoLog:
             found += [(e.key, Seen(e.sequence, e.fingerprint)) for e in entries if e.sequence <= up_to]
         return found
 
-    async def find_key(self, chat: ChatKey, key: SendKey) -> Seen | None:
-        row = {"chat_id": partition(chat), "client_message_id": key_sort(key)}
+    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> Seen | Refusal | None:
+        row = refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
         try:
-            item = await self._client.get(patterns.FIND_KEY, row)
+            await self._client.put(patterns.REFUSE_KEY, row, condition=ABSENT, repeatable=True)
+        except ConditionFailedError as failed:
+            return None if failed.item is None else answer_of(failed.item)
         except DynamoError as error:
-            unread(error)
-        return None if item is None else seen_of(item)
+            unwritten(error)
+        return None
 
     async def append(
         self,
@@ -134,7 +139,7 @@ class DynamoLog:
         """A key that is taken settles it; a place that is taken means that the view was behind."""
         key = error.reasons[count] if is_keyed else Reason()
         if key.is_condition and key.item is not None:
-            return KeyTaken(seen_of(key.item))
+            return KeyTaken(answer_of(key.item))
         if any(reason.is_condition for reason in error.reasons[:count]):
             there = error.reasons[0].item
             return Occupied(None if there is None else entry_of(there))

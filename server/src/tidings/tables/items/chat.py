@@ -122,6 +122,7 @@ IDEMPOTENCY_KEY = Item(
         "message_id": MESSAGE_ID,
         "sequence": SEQUENCE,
         "fingerprint": FINGERPRINT,
+        "refused": Text(32),
         "created_at": TIME,
         "ttl": SECONDS,
     },
