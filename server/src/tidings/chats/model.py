@@ -49,7 +49,7 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class Standing(NamedTuple):
-    """What a permission hangs on. `role` None: not a member (any more). `since`: where the stay began."""
+    """What a permission hangs on. `role` None: not a member (any more). `since`: the entry that let him in."""
 
     type: ChatType
     role: Role | None
@@ -92,7 +92,7 @@ def standing_of(chat: ChatId, row: Membership | None) -> Standing:
     if row is None or not row.is_member:
         return Standing(type_of(chat), None)
     is_blocked = row.blocks_other or row.blocked_by_other
-    return Standing(type_of(chat), row.role, is_blocked, row.intervals[-1].joined)
+    return Standing(type_of(chat), row.role, is_blocked, row.intervals[-1].joined + 1)
 
 
 def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:

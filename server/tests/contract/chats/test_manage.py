@@ -68,7 +68,7 @@ def test_a_member_who_left_may_not_send_and_one_who_came_back_may(play: Play) ->
         await stage.manage.remove(chat, by(BEN), BEN)
         assert await code_of(stage.send(chat, BEN)) is Code.NOT_A_MEMBER
         await stage.manage.add(chat, by(ANNA), [BEN])
-        assert await code_of(stage.send(chat, BEN, after=2)) is Code.NOT_A_MEMBER
+        assert await code_of(stage.send(chat, BEN, after=3)) is Code.NOT_A_MEMBER
         await stage.send(chat, BEN, after=4)
         row = await stage.rows.membership(chat, BEN)
         assert row is not None
