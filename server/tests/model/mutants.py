@@ -200,7 +200,7 @@ SAID = (
 
 MISSING = (
     Rule(
-        "Whoever refuses reads the log up to the head first, after the row that he refuses by, and checks again.",
+        "Whoever refuses reads the log up to the head first, after the request and the row, and checks again.",
         Break(Filling.UNCONFIRMED, FILL, Promise.FINAL),
         Break(Changing.UNCONFIRMED, CHANGE, Promise.FINAL),
         Break(Shaping.UNCONFIRMED, LEFT_AND_BACK, Promise.NO_MEMBER),
