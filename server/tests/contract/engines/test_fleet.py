@@ -3,11 +3,13 @@
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import boto3
 import psutil
@@ -161,10 +163,21 @@ def test_a_broker_behind_a_proxy_advertises_the_port_of_the_proxy(own_fleet: Sta
 
 
 def _advertised_ports(port: int) -> list[int]:
-    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
+    """The ports of the brokers in Kafka's metadata (version 0), as asked on this port."""
+    request = struct.pack(">hhihi", 3, 0, 1, -1, 0)
+    with socket.create_connection(("127.0.0.1", port), 5) as sock:
+        sock.sendall(struct.pack(">i", len(request)) + request)
+        answer = sock.makefile("rb")
+        answer.read(8)
+        (brokers,) = struct.unpack(">i", answer.read(4))
+        return [_broker_port(answer) for _ in range(brokers)]
 
-    metadata = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"}).list_topics(timeout=10)
-    return [broker.port for broker in metadata.brokers.values()]
+
+def _broker_port(answer: BinaryIO) -> int:
+    _, host_bytes = struct.unpack(">ih", answer.read(6))
+    answer.read(host_bytes)
+    (port,) = struct.unpack(">i", answer.read(4))
+    return int(port)
 
 
 def test_a_port_that_is_taken_is_named_with_its_holder(own_fleet: Start) -> None:
@@ -199,6 +212,23 @@ def test_a_start_that_fails_leaves_nothing_behind(own_fleet: Start, tmp_path: Pa
     assert json.loads((tmp_path / "engines" / "state.json").read_text()) == []
     mine = [p for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])]
     assert mine == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
+def test_engines_of_a_test_do_not_outlive_a_killed_test_run(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path\n"
+        "from tidings.engines.cache import user_cache; from tidings.engines.fleet import Fleet\n"
+        "from tidings.engines.model import Engine, Wish\n"
+        "fleet = Fleet(Path(sys.argv[1]), user_cache(), dies_with_us=True)\n"
+        "fleet.start(Wish(engines=frozenset({Engine.VALKEY})))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, timeout=60)
+    (left,) = Fleet(tmp_path, user_cache()).status()
+    deadline = time.monotonic() + 10
+    while left.is_alive:
+        assert time.monotonic() < deadline, "Valkey outlived the process that started it"
 
 
 def test_the_command_line_starts_shows_and_stops(tmp_path: Path) -> None:
