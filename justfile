@@ -22,6 +22,11 @@ lint:
 test *args:
     uv run pytest {{ args }}
 
+# the models of the append, every schedule and every mutant; --trace NAME, --wide, --write
+[working-directory: 'server/tests']
+models *args:
+    uv run python -m model {{ args }}
+
 # measure: just bench NAME
 bench name *args:
     uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}
