@@ -5,6 +5,7 @@ A loss is told to `events` in the same breath in which it is noticed, before any
 
 import asyncio
 import contextlib
+import os
 from math import inf
 from typing import Protocol, cast
 
@@ -247,4 +248,6 @@ def words(error: Exception) -> str:
         return "no answer to the connection"
     if isinstance(error, UnansweredError):
         return str(error).partition(": ")[2]
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno).lower()
     return str(error) or type(error).__name__

@@ -1,0 +1,67 @@
+"""Redis is away at the start, or refuses us: said in words, and mended without a restart of ours."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fixtures.loops import until
+from fixtures.recorder import Recorder
+from fixtures.redis_cluster import Servers
+
+from tidings.platform.redis.errors import Address, UnreachableError
+
+Client = Callable[..., Any]
+QUICK: dict[str, object] = {"longest_pause_s": 0.1, "timeout_s": 0.5}
+
+
+async def test_a_server_that_is_away_at_the_start_is_joined_later(
+    own_servers: Servers, client: Client
+) -> None:
+    for node in own_servers.nodes:
+        node.kill()
+    async with client(own_servers.options, wait=False, **QUICK) as redis:
+        key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
+        subscription = redis.subscribe(key, heard)  # not awaited: it stands when Redis comes
+        with pytest.raises(UnreachableError) as caught:
+            await redis.read("GET", key)
+        assert not caught.value.maybe_applied
+        health = redis.health()
+        assert not health.is_well
+        assert "never answered" in health.words
+        assert "is not subscribed" in health.words
+        await asyncio.to_thread(own_servers.mend)
+        await heard.standing(1)
+        assert subscription.is_standing
+        await until(lambda: redis.health().is_well)
+        assert await redis.publish(key, b"x") == 1
+        await until(lambda: heard.payloads == [b"x"])
+
+
+async def test_with_wait_the_failure_of_the_first_try_is_raised(servers: Servers, client: Client) -> None:
+    nobody = (Address("127.0.0.1", 1), Address("127.0.0.1", 2))
+    with pytest.raises(UnreachableError, match=r"127\.0\.0\.1:\d: connection refused"):
+        async with client(servers.options, seeds=nobody, **QUICK):
+            raise AssertionError("connected to nobody")
+
+
+@pytest.mark.parametrize("own_servers", ["valkey", "redis"], indirect=True)
+async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client: Client) -> None:
+    async with client(own_servers.options, **QUICK | {"timeout_s": 5.0}) as redis:
+        key = redis.keys.key("acme", "ann", "thing")
+        await redis.write("SET", key, 1)
+        own_servers.owner(key).kill()
+        await until(lambda: "refused" in redis.health().words.lower())
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(UnreachableError):
+            await redis.read("GET", key)
+        assert asyncio.get_running_loop().time() - began < 1.0
+        assert "no answer for" in redis.health().words
+
+
+@pytest.mark.parametrize("servers", ["valkey", "redis-cluster"], indirect=True)
+async def test_a_wrong_is_cluster_is_named(servers: Servers, client: Client) -> None:
+    wrong = servers.options.but(is_cluster=not servers.is_cluster)
+    with pytest.raises(UnreachableError, match="is_cluster"):
+        async with client(wrong):
+            raise AssertionError("took one for the other")
