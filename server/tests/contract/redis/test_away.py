@@ -22,7 +22,7 @@ async def test_a_server_that_is_away_at_the_start_is_joined_later(
         node.kill()
     async with client(own_servers.options, wait=False, **QUICK) as redis:
         key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
-        subscription = redis.subscribe(key, heard)  # not awaited: it stands when Redis comes
+        subscription = redis.subscribe_soon(key, heard)
         with pytest.raises(UnreachableError) as caught:
             await redis.read("GET", key)
         assert not caught.value.maybe_applied

@@ -1,19 +1,17 @@
 """A subscription that was lost: told at once, once, in order; and nothing vanishes unseen."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fixtures.loops import until
+from fixtures.loops import eventually, until
 from fixtures.recorder import Recorder, vanished
 from fixtures.redis_cluster import Servers, ask, move_slot
 from fixtures.relay import relay_to
 
 from tidings.platform.redis.client import Redis
 from tidings.platform.redis.errors import Address, RedisError
-from tidings.platform.redis.events import Lost, Message, Standing
 from tidings.platform.redis.keys import Key, slot
 
 Client = Callable[..., Any]
@@ -49,13 +47,7 @@ async def test_a_killed_server_is_told_once_and_the_subscription_comes_back(
 
 async def eventually_published(redis: Redis, name: Key, payload: bytes) -> int:
     """As soon as the server takes it."""
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            return await redis.publish(name, payload)
-        except RedisError:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.01)
+    return await eventually(lambda: redis.publish(name, payload), RedisError)
 
 
 async def test_a_frozen_server_is_noticed_within_the_bound(own_servers: Servers, client: Client) -> None:
@@ -207,13 +199,3 @@ async def test_whatever_somebody_was_said_to_hear_comes_or_a_loss_stands_in_its_
     if own_servers.is_cluster or fault is not move_away:
         assert len(heard.losses) >= 1
     assert heard.shape.replace("m", "").count("LL") == 0
-
-
-def test_a_reckoning_that_finds_what_vanished() -> None:
-    """The check itself is held against a story with a hole."""
-
-    def message(number: int) -> Message:
-        return Message(b"%d" % number)
-
-    story = [Standing(0), message(1), message(2), message(5), Lost(0, ""), Standing(0), message(9)]
-    assert vanished(range(1, 10), list(story)) == [3, 4]

@@ -92,11 +92,10 @@ async def test_close_and_subscribe_again_at_once(servers: Servers, client: Clien
     async with client(servers.options) as redis:
         name = channel(redis)
         old, new = Recorder(), Recorder()
-        first = redis.subscribe(name, old)  # not even awaited
+        first = redis.subscribe_soon(name, old)
         first.close()
         for _ in range(20):
-            again = redis.subscribe(name, Recorder())
-            again.close()
+            redis.subscribe_soon(name, Recorder()).close()
         await redis.subscribe(name, new)
         assert await redis.publish(name, b"x") == 1
         await until(lambda: new.payloads == [b"x"])
@@ -107,21 +106,17 @@ async def test_one_channel_has_one_subscriber_in_a_process(servers: Servers, cli
     async with client(servers.options) as redis:
         await redis.subscribe(channel(redis), Recorder())
         with pytest.raises(ValueError, match="has a subscriber"):
-            redis.subscribe(channel(redis), Recorder())
+            await redis.subscribe(channel(redis), Recorder())
 
 
 async def test_a_thousand_channels_over_all_nodes(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
         names = [redis.keys.key("acme", f"chat-{n}", "live") for n in range(1000)]
         heard = {name: Recorder() for name in names}
-        await asyncio.gather(*(confirmed(redis, name, heard[name]) for name in names))
+        await asyncio.gather(*(redis.subscribe(name, heard[name]) for name in names))
         counts = await asyncio.gather(*(redis.publish(name, name.encode()) for name in names))
         assert counts == [1] * 1000
         await until(lambda: all(heard[name].payloads == [name.encode()] for name in names))
-
-
-async def confirmed(redis: Redis, name: Key, sink: Recorder) -> None:
-    await redis.subscribe(name, sink)
 
 
 async def test_a_subscriber_that_fails_harms_nobody_else(servers: Servers, client: Client) -> None:

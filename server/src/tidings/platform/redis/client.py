@@ -93,8 +93,14 @@ class Redis:
         count = await self._calls.call(frame, place, self._deadline(timeout_s), is_read=False)
         return count if isinstance(count, int) else 0
 
-    def subscribe(self, channel: Key, sink: Sink) -> Subscription:
-        """`await` what it returns, to know that the server has confirmed. Comes back by itself after a loss."""
+    async def subscribe(self, channel: Key, sink: Sink) -> Subscription:
+        """Returns after the server has confirmed. Comes back by itself after a loss, and says so."""
+        subscription = self._subscriptions.add(channel, sink)
+        await subscription.confirmed()
+        return subscription
+
+    def subscribe_soon(self, channel: Key, sink: Sink) -> Subscription:
+        """As `subscribe`, without waiting: the sink is told `Standing` whenever the server can be reached."""
         return self._subscriptions.add(channel, sink)
 
     def health(self) -> Health:

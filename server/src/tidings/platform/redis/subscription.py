@@ -1,7 +1,7 @@
 """One subscription to one channel: stands, or is lost. Which node it is at is no concern of the subscriber."""
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 from tidings.platform.redis.errors import UnreachableError
 from tidings.platform.redis.events import Event, Lost, Message, Sink, Standing
@@ -9,10 +9,7 @@ from tidings.platform.redis.keys import Key, slot
 
 
 class Subscription:
-    """`await` it to have it confirmed by the server. Without that the sink gets `Standing` when it is.
-
-    Its sink gets `Standing`, messages, `Lost`, `Standing`, messages …; each loss is told once.
-    """
+    """Its sink gets `Standing`, messages, `Lost`, `Standing`, messages …; each loss is told once."""
 
     def __init__(
         self, channel: Key, sink: Sink, confirm_s: float, on_close: Callable[["Subscription"], None]
@@ -30,8 +27,19 @@ class Subscription:
         self._lost_since: float | None = None
         self.trouble = "not confirmed yet"
 
-    def __await__(self) -> Generator[object, None, "Subscription"]:
-        return self._confirm().__await__()
+    async def confirmed(self) -> None:
+        """Wait for the server's word; without it in time, or if the caller leaves, nothing is subscribed."""
+        try:
+            async with asyncio.timeout(self._confirm_s):
+                await self._confirmed.wait()
+        except TimeoutError:
+            self.close()
+            raise UnreachableError(
+                f"{self.channel}: not confirmed in {self._confirm_s} s: {self.trouble}"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """No event comes after this."""
@@ -54,20 +62,6 @@ class Subscription:
             self.is_standing, self.trouble = False, reason
             self._lost_since = max(proven_at, self._stood_at)
             self._tell(Lost(self._lost_since, reason))
-
-    async def _confirm(self) -> "Subscription":
-        try:
-            async with asyncio.timeout(self._confirm_s):
-                await self._confirmed.wait()
-        except TimeoutError:
-            self.close()
-            raise UnreachableError(
-                f"{self.channel}: not confirmed in {self._confirm_s} s: {self.trouble}"
-            ) from None
-        except BaseException:
-            self.close()
-            raise
-        return self
 
     def _tell(self, event: Event) -> None:
         if self.is_closed:
