@@ -92,6 +92,7 @@ async def test_close_and_subscribe_again_at_once(servers: Servers, client: Clien
     async with client(servers.options) as redis:
         name = channel(redis)
         old, new = Recorder(), Recorder()
+        await redis.subscribe(redis.keys.key("_system", "gateway-7", "other"), Recorder())  # connected
         first = redis.subscribe_soon(name, old)
         first.close()
         for _ in range(20):
