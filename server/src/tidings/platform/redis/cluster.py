@@ -36,9 +36,7 @@ class Cluster:
         self._leaving: set[asyncio.Task[None]] = set()
         self._task = self._loop.create_task(self._follow())
 
-    def link(self, slot: int | None) -> Link:
-        if slot is None:
-            return random.choice(self.links())  # noqa: S311 - no secret
+    def link(self, slot: int) -> Link:
         address = self._owners[slot]
         if address is None:
             self.doubt()

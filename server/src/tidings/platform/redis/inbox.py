@@ -50,11 +50,14 @@ class Inbox:
         return len(self._events) >= self._max_events or self._bytes >= self._max_bytes
 
     def _overrun(self, event: Event) -> None:
-        """The one event beyond the bound, and it is the signal."""
-        self._overrun_at = event.since if isinstance(event, Lost) else self._loop.time()
-        if not isinstance(event, Standing):
-            reason = event.reason if isinstance(event, Lost) else "the reader has fallen behind"
-            self._append(Lost(self._overrun_at, reason))
+        """The one event beyond the bound, and it is the signal; unless the reader has it already."""
+        now = self._loop.time()
+        if isinstance(event, Standing):
+            self._overrun_at = now if event.lost_since is None else event.lost_since
+            return
+        signal = event if isinstance(event, Lost) else Lost(now, "the reader has fallen behind")
+        self._overrun_at = signal.since
+        self._append(signal)
 
     def _caught_up(self, lost_since: float) -> None:
         """Nothing waits any more: from here on nothing is missing, if the subscription stands."""

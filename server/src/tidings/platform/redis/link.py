@@ -5,6 +5,7 @@ A loss is told to `events` in the same breath in which it is noticed, before any
 
 import asyncio
 import contextlib
+import errno
 import os
 from math import inf
 from typing import Protocol, cast
@@ -189,13 +190,15 @@ class Link:
         try:
             async with asyncio.timeout(self._options.connect_s):
                 await self._loop.create_connection(lambda: session, *self.address, ssl=self._options.tls)
-                self._check(await pipeline.greet(session.write, pack(*self._options.hello)))
+                self._check(session, await pipeline.greet(session.write, pack(*self._options.hello)))
         except BaseException:
             session.drop()
             raise
         return session
 
-    def _check(self, hello: Reply) -> None:
+    def _check(self, session: Session, hello: Reply) -> None:
+        if session.over.is_set():  # it was closed right behind the greeting
+            raise ConnectionResetError(errno.ECONNRESET, "closed")
         mode = hello.get(b"mode") if isinstance(hello, dict) else None
         if self._options.is_cluster and mode != b"cluster":
             raise RefusedError("it is a single node, but is_cluster is set")

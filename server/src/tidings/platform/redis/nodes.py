@@ -13,7 +13,7 @@ class Nodes(Protocol):
     is_known: bool
     """Whether it is known which node has which slot. On a single node always."""
 
-    def link(self, slot: int | None) -> Link:
+    def link(self, slot: int) -> Link:
         """To the node that has the slot. Raises `ClusterDownError` if none has."""
 
     def owner(self, slot: int) -> Address | None:
@@ -43,7 +43,7 @@ class OneNode:
         self._link = Link(options.seeds[0], options, self)
         self._on_doubt = on_doubt
 
-    def link(self, slot: int | None) -> Link:
+    def link(self, slot: int) -> Link:
         del slot
         return self._link
 

@@ -91,12 +91,11 @@ class Subscriptions:
         self._places.pop(subscription, None)
         if error is None:
             self._failures.pop(subscription, None)
+            self.nodes.doubt()
         else:
             subscription.trouble = str(error)
         if isinstance(error, MovedError):
             self.nodes.moved(error.slot, error.address)
-        else:
-            self.nodes.doubt()
         self._place_later(subscription)
 
     def _move(self, subscription: Subscription, listener: Listener, owner: Address) -> None:
