@@ -24,7 +24,7 @@ test *args:
 
 # measure: just bench NAME
 bench name *args:
-    uv run python -m bench.{{ name }} {{ args }}
+    uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}
 
 # format and mend what can be mended by itself
 fix:

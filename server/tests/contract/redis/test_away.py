@@ -45,7 +45,7 @@ async def test_with_wait_the_failure_of_the_first_try_is_raised(servers: Servers
             raise AssertionError("connected to nobody")
 
 
-@pytest.mark.parametrize("own_servers", ["valkey", "redis"], indirect=True)
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client: Client) -> None:
     """Also while a try to connect goes on, which may take long: nobody waits for what has failed already."""
     async with client(own_servers.options, notice_s=0.4, connect_s=0.5, timeout_s=5.0) as redis:
@@ -69,7 +69,7 @@ async def test_a_wrong_is_cluster_is_named(servers: Servers, client: Client) -> 
             raise AssertionError("took one for the other")
 
 
-@pytest.mark.parametrize("own_servers", ["valkey", "redis"], indirect=True)
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 async def test_a_node_that_became_a_replica_is_left_for_whoever_bears_its_name_now(
     own_servers: Servers, client: Client
 ) -> None:

@@ -32,15 +32,14 @@ from tidings.platform.redis.keys import Key, slot
 
 Client = Callable[..., Any]
 CLUSTERS = ["valkey-cluster", "redis-cluster"]
-broken = pytest.mark.parametrize("own_servers", CLUSTERS, indirect=True)
-shared = pytest.mark.parametrize("servers", CLUSTERS, indirect=True)
+on_clusters = pytest.mark.parametrize("servers", CLUSTERS, indirect=True)
 
 
 def own(redis: Redis, kind: str = "n") -> Key:
     return redis.keys.key("acme", "ann", kind)
 
 
-@shared
+@on_clusters
 def test_slots_are_counted_as_the_server_counts_them(servers: Servers) -> None:
     @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("{}#:"), max_size=30))
     def same(text: str) -> None:
@@ -49,7 +48,7 @@ def test_slots_are_counted_as_the_server_counts_them(servers: Servers) -> None:
     same()
 
 
-@shared
+@on_clusters
 async def test_one_seed_is_enough_and_a_dead_one_does_no_harm(servers: Servers, client: Client) -> None:
     dead = servers.options.seeds[0]._replace(port=1)
     async with client(servers.options, seeds=(dead, servers.options.seeds[2])) as redis:
@@ -58,7 +57,7 @@ async def test_one_seed_is_enough_and_a_dead_one_does_no_harm(servers: Servers, 
         assert {link.address.port for link in redis._nodes.links()} == {node.port for node in servers.nodes}
 
 
-@broken
+@on_clusters
 async def test_a_slot_moves_under_traffic_and_nothing_is_lost_or_done_twice(
     own_servers: Servers, client: Client
 ) -> None:
@@ -83,7 +82,7 @@ async def test_a_slot_moves_under_traffic_and_nothing_is_lost_or_done_twice(
         assert await redis.read("GET", key) == b"%d" % done
 
 
-@broken
+@on_clusters
 async def test_a_key_that_is_on_its_way_is_asked_for_there(own_servers: Servers, client: Client) -> None:
     async with client(own_servers.options) as redis:
         keys = [own(redis, kind) for kind in ("a", "b")]
@@ -101,7 +100,7 @@ async def test_a_key_that_is_on_its_way_is_asked_for_there(own_servers: Servers,
         assert redis._nodes.owner(place) == ("127.0.0.1", target.port)
 
 
-@broken
+@on_clusters
 async def test_keys_on_both_sides_are_waited_for(own_servers: Servers, client: Client) -> None:
     """TRYAGAIN: neither node can answer alone, until the move is over."""
     async with client(own_servers.options) as redis:
@@ -128,7 +127,7 @@ def calls_of(port: int, command: str) -> bytes | None:
     return next((line for line in stats.split() if line.startswith(b"cmdstat_%s:" % command.encode())), None)
 
 
-@broken
+@on_clusters
 async def test_many_redirections_make_few_questions(own_servers: Servers, client: Client) -> None:
     async with client(own_servers.options) as redis:
         key = own(redis)
@@ -149,7 +148,7 @@ def asked_for_maps(servers: Servers) -> int:
     return sum(int(line.partition(b"calls=")[2].partition(b",")[0]) for line in lines if line)
 
 
-@broken
+@on_clusters
 async def test_a_node_that_dies_is_an_error_for_its_slots_and_comes_back(
     own_servers: Servers, client: Client
 ) -> None:

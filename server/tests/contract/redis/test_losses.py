@@ -67,7 +67,7 @@ async def test_a_frozen_server_is_noticed_within_the_bound(own_servers: Servers,
         assert heard.shape == "SLS"
 
 
-@pytest.mark.parametrize("own_servers", ["valkey", "redis"], indirect=True)
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 async def test_a_half_open_connection_is_noticed_within_the_bound(
     own_servers: Servers, client: Client
 ) -> None:
@@ -110,7 +110,7 @@ async def test_a_connection_that_the_server_closes_is_a_loss(own_servers: Server
         assert heard.shape == "SLSLSLS"
 
 
-@pytest.mark.parametrize("own_servers", ["valkey-cluster", "redis-cluster"], indirect=True)
+@pytest.mark.parametrize("servers", ["valkey-cluster", "redis-cluster"], indirect=True)
 async def test_a_slot_that_moves_is_a_loss_and_the_subscription_follows(
     own_servers: Servers, client: Client
 ) -> None:

@@ -46,6 +46,7 @@ async def test_a_script_survives_script_flush_also_among_many(servers: Servers, 
             assert sums == [round_number] * 100
 
 
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 async def test_a_script_survives_a_server_that_was_emptied(own_servers: Servers, client: Client) -> None:
     async with client(own_servers.options) as redis:
         keys = pair(redis)

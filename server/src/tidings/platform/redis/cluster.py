@@ -33,7 +33,8 @@ class Cluster:
         self._trouble = "not connected yet"
         self._doubted = asyncio.Event()
         self._settled = asyncio.Event()
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._retired: dict[Link, asyncio.TimerHandle] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self._task = self._loop.create_task(self._follow())
 
     def link(self, slot: int) -> Link:
@@ -71,7 +72,9 @@ class Cluster:
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
-        await asyncio.gather(*self._leaving, *(link.close() for link in self.links()))
+        for timer in self._retired.values():
+            timer.cancel()
+        await asyncio.gather(*self._closing, *(link.close() for link in [*self.links(), *self._retired]))
 
     def stood(self) -> None:
         """Commands need no word of it."""
@@ -139,13 +142,13 @@ class Cluster:
     def _retire(self, link: Link) -> None:
         """Close it when everything in flight has been answered or is too late."""
 
-        async def leave() -> None:
-            await asyncio.sleep(self._options.timeout_s)
-            await link.close()
+        def close() -> None:
+            del self._retired[link]
+            task = self._loop.create_task(link.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
 
-        task = self._loop.create_task(leave())
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._retired[link] = self._loop.call_later(self._options.timeout_s, close)
 
 
 def parse(reply: Reply, asked: Address) -> Iterator[Shard]:
