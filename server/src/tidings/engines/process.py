@@ -23,7 +23,7 @@ class Pid:
         """The process, if it is still the one that was started and has not ended."""
         try:
             process = psutil.Process(self.pid)
-            if process.create_time() != self.born or process.status() == psutil.STATUS_ZOMBIE:
+            if process.create_time() != self.born or _is_dead(process):
                 return None
         except psutil.NoSuchProcess:
             return None
@@ -32,6 +32,11 @@ class Pid:
     @property
     def is_alive(self) -> bool:
         return self.find() is not None
+
+
+def _is_dead(process: psutil.Process) -> bool:
+    """A zombie, and not one whose first thread has ended while others go on, as a JVM's do."""
+    return process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
 
 
 def spawn(command: list[str], log: Path, cwd: Path, environ: dict[str, str]) -> Pid:

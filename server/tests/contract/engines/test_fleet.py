@@ -3,11 +3,13 @@
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import boto3
 import psutil
@@ -161,10 +163,21 @@ def test_a_broker_behind_a_proxy_advertises_the_port_of_the_proxy(own_fleet: Sta
 
 
 def _advertised_ports(port: int) -> list[int]:
-    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
+    """The ports of the brokers in Kafka's metadata (version 0), as asked on this port."""
+    request = struct.pack(">hhihi", 3, 0, 1, -1, 0)
+    with socket.create_connection(("127.0.0.1", port), 5) as sock:
+        sock.sendall(struct.pack(">i", len(request)) + request)
+        answer = sock.makefile("rb")
+        answer.read(8)
+        (brokers,) = struct.unpack(">i", answer.read(4))
+        return [_broker_port(answer) for _ in range(brokers)]
 
-    metadata = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"}).list_topics(timeout=10)
-    return [broker.port for broker in metadata.brokers.values()]
+
+def _broker_port(answer: BinaryIO) -> int:
+    _, host_bytes = struct.unpack(">ih", answer.read(6))
+    answer.read(host_bytes)
+    (port,) = struct.unpack(">i", answer.read(4))
+    return int(port)
 
 
 def test_a_port_that_is_taken_is_named_with_its_holder(own_fleet: Start) -> None:
