@@ -26,6 +26,9 @@ class Code(StrEnum):
     TABLES_DRIFT = "tables_drift"
     TABLES_DESTRUCTIVE = "tables_destructive"
     TABLES_FAILED = "tables_failed"
+    TOPICS_DRIFT = "topics_drift"
+    TOPICS_DESTRUCTIVE = "topics_destructive"
+    TOPICS_FAILED = "topics_failed"
 
 
 _RETRYABLE = frozenset(

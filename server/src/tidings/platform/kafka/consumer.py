@@ -146,16 +146,16 @@ class Consumer[T]:
         lane.start(on_end, on_progress)
 
     async def _survey_again_and_again(self) -> None:
-        survey = Survey(self._connection, self._group)
-        while True:
-            await asyncio.sleep(self._tuning.survey_every_s)
-            try:
-                self._lag = await survey.ask(list(self._lanes))
-            except KafkaException as error:
-                self._pulse.failed(words(error.args[0]))
-            else:
-                self._pulse.answered()
-                self._kick_stalled()
+        with contextlib.closing(Survey(self._connection, self._group, self._topics)) as survey:
+            while True:
+                await asyncio.sleep(self._tuning.survey_every_s)
+                try:
+                    self._lag = await survey.ask(list(self._lanes))
+                except KafkaException as error:
+                    self._pulse.failed(words(error.args[0]))
+                else:
+                    self._pulse.answered()
+                    self._kick_stalled()
 
     def _kick_stalled(self) -> None:
         """A lane that is well, empty, has records waiting and got none since the last survey is stuck in librdkafka."""

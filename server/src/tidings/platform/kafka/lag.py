@@ -1,21 +1,21 @@
-"""How far a group is behind, asked of the brokers.
+"""How far a group is behind, asked of the brokers in a thread of its own.
 
 A client's own idea of the end of a log comes with what it fetches, so it stands still for a partition
-that is paused: just when somebody wants to know.
+that is paused: just when somebody wants to know. The admin client would be the obvious one to ask, but its
+`list_consumer_group_offsets` aborts the whole process when the coordinator dies (an assertion in librdkafka
+2.16); a consumer that never joins gives the same answers and lives.
 """
 
 import asyncio
-from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public all the same
+from confluent_kafka import Consumer, TopicPartition
 from msgspec import Struct
 
 from tidings.platform.kafka.connection import Connection
 from tidings.platform.kafka.records import PartitionKey
 
 _ANSWER_S = 3.0
-_LATEST, _EARLIEST = OffsetSpec.latest(), OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 
 
 class Lag(Struct, frozen=True):
@@ -32,44 +32,28 @@ class Lag(Struct, frozen=True):
 
 
 class Survey:
-    def __init__(self, connection: Connection, group: str) -> None:
-        self._admin = AdminClient(connection.admin_config())
-        self._group = group
+    def __init__(self, connection: Connection, group: str, topics: list[str]) -> None:
+        self._looker = Consumer({**connection.admin_config(), "group.id": group})
+        self._topics = topics
+        self._thread = ThreadPoolExecutor(1, "kafka-survey")
 
     async def ask(self, keys: list[PartitionKey]) -> dict[PartitionKey, Lag]:
-        """Partitions that the brokers don't know are left out. Raises KafkaException if no broker answers."""
+        """Raises KafkaException at the first question that nobody answers."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, keys)
+
+    def close(self) -> None:
+        """Not waited for: a question under way ends first."""
+        self._thread.submit(self._looker.close)
+        self._thread.shutdown(wait=False)
+
+    def _ask(self, keys: list[PartitionKey]) -> dict[PartitionKey, Lag]:
         if not keys:
-            await asyncio.wrap_future(self._admin.describe_cluster(request_timeout=_ANSWER_S))
+            self._looker.list_topics(self._topics[0], timeout=_ANSWER_S)
             return {}
-        high, committed = await asyncio.gather(self._ends(keys, _LATEST), self._committed(keys))
-        fresh = [key for key in high if key not in committed]
-        committed |= await self._ends(fresh, _EARLIEST)
-        return {key: Lag(*key, high[key], committed[key]) for key in high if key in committed}
+        parts = self._looker.committed([TopicPartition(*key) for key in keys], timeout=_ANSWER_S)
+        return {(part.topic, part.partition): self._lag(part) for part in parts if part.error is None}
 
-    async def _ends(self, keys: Iterable[PartitionKey], which: OffsetSpec) -> dict[PartitionKey, int]:
-        asked = {TopicPartition(*key): which for key in keys}
-        if not asked:
-            return {}
-        futures = self._admin.list_offsets(asked, request_timeout=_ANSWER_S)
-        answers = await asyncio.gather(
-            *(asyncio.wrap_future(future) for future in futures.values()), return_exceptions=True
-        )
-        found = dict(zip(futures, answers, strict=True))
-        if all(isinstance(answer, BaseException) for answer in answers):
-            raise next(answer for answer in answers if isinstance(answer, BaseException))
-        return {
-            (part.topic, part.partition): answer.offset
-            for part, answer in found.items()
-            if not isinstance(answer, BaseException)
-        }
-
-    async def _committed(self, keys: Iterable[PartitionKey]) -> dict[PartitionKey, int]:
-        parts = [TopicPartition(*key) for key in keys]
-        asked = ConsumerGroupTopicPartitions(self._group, parts)
-        future = self._admin.list_consumer_group_offsets([asked], request_timeout=_ANSWER_S)[self._group]
-        answer = await asyncio.wrap_future(future)
-        return {
-            (part.topic, part.partition): part.offset
-            for part in answer.topic_partitions
-            if part.error is None and part.offset >= 0
-        }
+    def _lag(self, committed: TopicPartition) -> Lag:
+        place = TopicPartition(committed.topic, committed.partition)
+        low, high = self._looker.get_watermark_offsets(place, timeout=_ANSWER_S)
+        return Lag(place.topic, place.partition, high, committed.offset if committed.offset >= 0 else low)

@@ -29,6 +29,8 @@ class PublisherTuning:
     max_waiting: int = 10_000
     wait_s: float = 5.0
     delivery_timeout_s: float = 30.0
+    request_timeout_s: float = 10.0
+    """After that a broker is deaf: the same bytes go again, over a new connection."""
     linger_ms: float = 2.0
     max_message_bytes: int = 1_500_000
     """Above what topics accept, so that a dead letter has room for its reason; the broker judges the rest."""
@@ -147,11 +149,15 @@ class Publisher:
         return True
 
     def _settle_error(self, waiter: Waiter, error: KafkaError) -> None:
-        self._pulse.failed(words(error))
         if is_fatal(error) and self._pump is not None:
             self.renew(self._pump, words(error))
+        outcome = from_delivery(error)
+        if isinstance(outcome, RejectedError):
+            self._pulse.answered()
+        else:
+            self._pulse.failed(words(error))
         if not waiter.done():
-            waiter.set_exception(from_delivery(error))
+            waiter.set_exception(outcome)
 
     def _wait_in_line(self, message: Outgoing) -> None:
         if self._is_closing or len(self._line) >= self._tuning.max_waiting:
@@ -196,6 +202,7 @@ def producer_config(connection: Connection, tuning: PublisherTuning) -> Config:
         # the same partition for a key as Java's clients and most others choose
         "partitioner": "murmur2_random",
         "delivery.timeout.ms": int(tuning.delivery_timeout_s * 1000),
+        "socket.timeout.ms": int(tuning.request_timeout_s * 1000),
         "queue.buffering.max.messages": tuning.max_in_flight + 1,
         "queue.buffering.max.kbytes": 131_072,
         "message.max.bytes": tuning.max_message_bytes,
