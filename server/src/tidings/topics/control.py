@@ -27,6 +27,8 @@ from tidings.topics.seen import Seen, SeenPartition
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+# the first question also waits for the connection, and for nothing if nobody is there
+_METADATA_S = 6.0
 _ANSWER_S = 15.0
 _NO_LEADER = -1
 _UNREACHABLE = frozenset(
@@ -90,7 +92,7 @@ class ControlPlane:
 
     def _metadata(self, topic: str | None = None) -> ClusterMetadata:
         with self._telling("the cluster"):
-            return self._admin.list_topics(topic, timeout=_ANSWER_S)
+            return self._admin.list_topics(topic, timeout=_METADATA_S)
 
     def _read(self, topics: Iterable[TopicMetadata]) -> Iterator[Seen]:
         there = [topic for topic in topics if topic.error is None and topic.topic is not None]

@@ -1,6 +1,6 @@
 """Brokers for the Kafka contract tests. `kafka` is shared; `lone` and `trio` are ours to kill."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from fixtures.engines import Space
@@ -23,8 +23,10 @@ def connection(kafka: str, space: Space) -> Connection:
 
 
 @pytest.fixture(scope="session")
-def _lone(fleets: Callable[[Wish], Fleet]) -> Fleet:
-    return fleets(Wish(engines=KAFKA, kafka_extra=SHORT_SESSION))
+def _lone(fleets: Callable[[Wish], Fleet]) -> Iterator[Fleet]:
+    fleet = fleets(Wish(engines=KAFKA, kafka_extra=SHORT_SESSION))
+    yield fleet
+    kill_all(fleet)
 
 
 @pytest.fixture
@@ -42,8 +44,10 @@ def at_lone(lone: Fleet, space: Space) -> Connection:
 
 
 @pytest.fixture(scope="session")
-def _trio(fleets: Callable[[Wish], Fleet]) -> Fleet:
-    return fleets(Wish(engines=KAFKA, kafka_brokers=3, kafka_extra=SHORT_SESSION))
+def _trio(fleets: Callable[[Wish], Fleet]) -> Iterator[Fleet]:
+    fleet = fleets(Wish(engines=KAFKA, kafka_brokers=3, kafka_extra=SHORT_SESSION))
+    yield fleet
+    kill_all(fleet)
 
 
 @pytest.fixture
@@ -59,3 +63,9 @@ def trio(_trio: Fleet) -> Fleet:
 def at_trio(trio: Fleet, space: Space) -> Connection:
     servers = ",".join(running.node.address for running in trio.status())
     return Connection(bootstrap_servers=servers, topic_prefix=space.topic_prefix)
+
+
+def kill_all(fleet: Fleet) -> None:
+    """Nobody needs their orderly shutdown, which takes seconds when peers are gone."""
+    for running in fleet.status():
+        fleet.kill(running.node.name)
