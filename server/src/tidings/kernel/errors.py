@@ -44,6 +44,9 @@ class Code(StrEnum):
     OUTCOME_UNKNOWN = "outcome_unknown"
     OVERLOADED = "overloaded"
     INTERNAL = "internal"
+    TOPICS_DRIFT = "topics_drift"
+    TOPICS_DESTRUCTIVE = "topics_destructive"
+    TOPICS_FAILED = "topics_failed"
 
 
 _RETRYABLE = frozenset(

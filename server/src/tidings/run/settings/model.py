@@ -51,6 +51,13 @@ class KafkaSettings(Struct, frozen=True, kw_only=True):
     topic_prefix: Annotated[Prefix, Meta(description="Put before every topic's and group's name.")] = (
         "tidings-"
     )
+    partitions: Annotated[
+        Literal["small", "medium", "large"],
+        Meta(
+            description="How many partitions `tidings topics apply` gives each topic: `small` for a laptop and the "
+            "first 10,000 users, `large` for 350,000 messages a second. Raising it later moves keys, see the topics' page."
+        ),
+    ] = "small"
     security_protocol: Annotated[
         Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
         Meta(description="As the brokers want it; MSK: `ssl` or `sasl_ssl`."),
