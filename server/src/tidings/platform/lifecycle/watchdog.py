@@ -38,15 +38,27 @@ class WatchdogOptions:
     exit_s: float = 30.0
 
 
+def _exit_unless_called_again(within_s: float) -> None:
+    faulthandler.dump_traceback_later(within_s, exit=True)
+
+
 class Watchdog:
-    """Watches the thread that makes it. `leave` ends the process at once; tests put something else there."""
+    """Watches the thread that makes it. `leave` ends the process at once, `last_resort` if nobody else can;
+    a test puts something milder there.
+    """
 
     def __init__(
-        self, beating: Beating, options: WatchdogOptions, leave: Callable[[int], object] = os._exit
+        self,
+        beating: Beating,
+        options: WatchdogOptions,
+        *,
+        leave: Callable[[int], object] = os._exit,
+        last_resort: Callable[[float], None] = _exit_unless_called_again,
     ) -> None:
         self._beating = beating
         self._options = options
         self._leave = leave
+        self._last_resort = last_resort
         self._watched = threading.get_ident()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
@@ -64,7 +76,7 @@ class Watchdog:
         seen, quiet_s, has_warned = self._beating.count, 0.0, False
         last = time.monotonic()
         while not self._stop.wait(self._tick_s):
-            faulthandler.dump_traceback_later(self._options.exit_s * 2, exit=True)
+            self._last_resort(self._options.exit_s * 2)
             now = time.monotonic()
             # A process that was suspended finds a lot of time gone by: no more than two ticks of it count.
             quiet_s += min(now - last, self._tick_s * 2)
