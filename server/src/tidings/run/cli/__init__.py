@@ -43,12 +43,11 @@ def tidings() -> None:
 def main() -> None:
     """Run the command; a known error is told in full and ends with 1, never as a traceback."""
     try:
-        tidings.main(standalone_mode=False)
+        # outside its standalone mode click returns the code of an Exit instead of raising it
+        sys.exit(tidings.main(standalone_mode=False))
     except TidingsError as error:
         _tell(error)
         sys.exit(1)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
     except click.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)

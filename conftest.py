@@ -1,0 +1,3 @@
+"""Fixtures that all test suites of the workspace share."""
+
+pytest_plugins = ["fixtures.engines"]

@@ -1,0 +1,117 @@
+"""dynoxide: DynamoDB's protocol on SQLite, for load and crash tests. Built once from its crate, by cargo."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tidings.engines import ready
+from tidings.engines.cache import Cache
+from tidings.engines.jars import Progress
+from tidings.engines.model import Node
+from tidings.kernel.errors import Code, TidingsError
+
+CRATE, CRATE_VERSION = "dynoxide-rs", "3.2.0"
+MEMORY_MB = 60
+_FEATURES = "native-sqlite,http-server,cli,mcp-server"
+# Half the build time of the crate's own profile, for a few per cent of speed.
+_PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "OPT_LEVEL": "3"}
+
+# Each stream record is numbered by a MAX over all of them, for which the engine has no index of its own:
+# without these a write to a table with a stream costs more with every record.
+_SEQUENCE = "CAST(sequence_number AS INTEGER)"
+_INDEXES = (
+    f"CREATE INDEX IF NOT EXISTS x_stream_max ON _stream_records(table_name, {_SEQUENCE})",
+    f"CREATE INDEX IF NOT EXISTS x_stream_shard ON _stream_records(table_name, shard_id, {_SEQUENCE})",
+)
+
+
+def version() -> str:
+    return f"dynoxide (crate {CRATE_VERSION})"
+
+
+def is_installed(cache: Cache) -> bool:
+    return _binary(cache).exists()
+
+
+def can_be_installed() -> bool:
+    return shutil.which("cargo") is not None
+
+
+def install(cache: Cache, progress: Progress) -> None:
+    """About six minutes of CPU, once."""
+    if is_installed(cache):
+        return
+    if not can_be_installed():
+        raise TidingsError(
+            Code.ENGINE_NOT_INSTALLED,
+            "dynoxide is built from its crate, and there is no cargo here.",
+            hint="Install Rust, or use DynamoDB Local: --dynamo local",
+        )
+    with tempfile.TemporaryDirectory(prefix="dynoxide-build-") as target:
+        _build(cache, Path(target), progress)
+
+
+def prepare(node: Node, cache: Cache) -> None:
+    del cache
+    node.data.mkdir(parents=True, exist_ok=True)
+
+
+def command(node: Node, cache: Cache) -> list[str]:
+    serve = ["serve", "--host", "127.0.0.1", "--port", str(node.port)]
+    return [str(_binary(cache)), *serve, "--db-path", str(_database(node))]
+
+
+def is_ready(node: Node) -> bool:
+    return ready.dynamo_answers(node.port) and _add_indexes(_database(node))
+
+
+def _binary(cache: Cache) -> Path:
+    return cache.dynoxide / CRATE_VERSION / "bin" / "dynoxide"
+
+
+def _database(node: Node) -> Path:
+    return node.data / "dynoxide.db"
+
+
+def _build(cache: Cache, target: Path, progress: Progress) -> None:
+    root = cache.dynoxide / CRATE_VERSION
+    root.mkdir(parents=True, exist_ok=True)
+    environ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in _PROFILE.items()}
+    what = [CRATE, "--version", CRATE_VERSION, "--locked", "--no-default-features", "--features", _FEATURES]
+    build = subprocess.Popen(  # noqa: S603 - cargo is where PATH says
+        ["cargo", "install", *what, "--root", str(root)],  # noqa: S607
+        env=os.environ | environ | {"CARGO_TARGET_DIR": str(target)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    lines: list[str] = []
+    for line in build.stderr or ():
+        lines.append(line)
+        progress(f"dynoxide: {line.strip()}"[:70], len(lines), 0)
+    if build.wait() != 0:
+        raise TidingsError(
+            Code.ENGINE_FETCH_FAILED,
+            "dynoxide could not be built:\n" + "".join(lines[-15:]),
+            hint="It is built from crates by cargo, which needs the network once. DynamoDB Local needs no cargo.",
+        )
+
+
+def _add_indexes(path: Path) -> bool:
+    """True once they stand. The engine makes its own tables a moment after it opens the port."""
+    deadline = time.monotonic() + 1
+    while time.monotonic() < deadline:
+        try:
+            with sqlite3.connect(f"file:{path}?mode=rw", uri=True, timeout=10) as database:
+                for index in _INDEXES:
+                    database.execute(index)
+        except sqlite3.OperationalError:
+            time.sleep(0.02)
+        else:
+            database.close()
+            return True
+    return False

