@@ -1,5 +1,6 @@
 """A sample process as a test sees it: its log lines, its admin pages, its signals and its end."""
 
+import fcntl
 import http.client
 import json
 import subprocess
@@ -26,26 +27,38 @@ def eventually[T](look: Callable[[], T | None], what: str, deadline_s: float = D
 
 
 class Running:
-    def __init__(self, sample: dict[str, object]) -> None:
+    """`is_read` False: nobody reads its log, and the pipe is small."""
+
+    def __init__(self, sample: dict[str, object], *, is_read: bool = True) -> None:
         command = [sys.executable, "-m", "contract.telemetry.sample_process", json.dumps(sample)]
-        self.popen = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=_TESTS, bufsize=0
-        )
+        self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=_TESTS)
+        assert self.popen.stdout
+        assert self.popen.stderr
+        self._out, self._err = self.popen.stdout, self.popen.stderr
         self.lines: list[dict[str, Any]] = []
         self.stderr = ""
-        self._threads = [threading.Thread(target=read, daemon=True) for read in (self._out, self._err)]
+        self._is_read = is_read
+        if not is_read:
+            fcntl.fcntl(self._out, fcntl.F_SETPIPE_SZ, 4_096)
+        reads = [self._read_stderr, *([self._read_log] if is_read else [])]
+        self._threads = [threading.Thread(target=read, daemon=True) for read in reads]
         for thread in self._threads:
             thread.start()
 
-    def _out(self) -> None:
-        assert self.popen.stdout
-        for line in self.popen.stdout:
+    def _read_log(self) -> None:
+        while self._is_read and (line := self._out.readline()):
             self.lines.append(json.loads(line))
+        self._out.close()
 
-    def _err(self) -> None:
-        assert self.popen.stderr
-        for line in self.popen.stderr:
+    def _read_stderr(self) -> None:
+        for line in self._err:
             self.stderr += line.decode()
+        self._err.close()
+
+    def stop_reading(self) -> None:
+        """The reader goes away, as one that crashed would: the next line finds nobody."""
+        self._is_read = False
+        self._threads[1].join(DEADLINE_S)
 
     def events(self, event: str) -> list[dict[str, Any]]:
         return [line for line in self.lines if line["event"] == event]
@@ -99,14 +112,12 @@ class Running:
     def close(self) -> None:
         self.popen.kill()
         self.exit_code()
-        for pipe in (self.popen.stdout, self.popen.stderr):
-            assert pipe
-            pipe.close()
+        self._out.close()
 
 
 @contextmanager
-def running(**sample: object) -> Iterator[Running]:
-    process = Running(sample)
+def running(*, is_read: bool = True, **sample: object) -> Iterator[Running]:
+    process = Running(sample, is_read=is_read)
     try:
         yield process
     finally:

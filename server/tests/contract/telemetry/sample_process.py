@@ -49,6 +49,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     on_usr1: str = ""
     settings_are_wrong: bool = False
     otlp: str | None = None
+    export_every_s: float = 0.2
+    flush_s: float = 2.0
     headers: list[tuple[str, str]] = []
 
 
@@ -92,7 +94,7 @@ class Worker(Component):
             with self._took.time(), logs.bound(request_id="r-1", tenant="acme"):
                 self._turns["ok"].inc()
                 log.info("turned", password=Secret("hunter2"), body={"api_key": "hunter2"})
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.02)
 
     def _carry(self) -> None:
         tracing = self._host.tracing
@@ -130,7 +132,7 @@ def block(_: Host) -> None:
 
 
 def block_a_little(_: Host) -> None:
-    time.sleep(1.5)
+    time.sleep(0.8)
 
 
 def hold_the_interpreter(_: Host) -> None:
@@ -145,23 +147,20 @@ def crash(host: Host) -> None:
     _ = host.tasks.spawn("consumer", fail())
 
 
-def end(host: Host) -> None:
-    _ = host.tasks.spawn("consumer", asyncio.sleep(0))
-
-
 DEEDS = {
     "block": block,
     "block a little": block_a_little,
     "hold the interpreter": hold_the_interpreter,
     "crash": crash,
-    "end": end,
 }
 
 
 def main() -> None:
     sample = msgspec.json.decode(sys.argv[1], type=Sample)
     options = ProcessOptions(
-        tracing=TracingOptions(endpoint=sample.otlp, ratio=1.0, export_every_s=0.2, flush_s=2.0),
+        tracing=TracingOptions(
+            endpoint=sample.otlp, ratio=1.0, export_every_s=sample.export_every_s, flush_s=sample.flush_s
+        ),
         admin=AdminOptions(port=sample.admin_port),
         stop=StopOptions(drain_s=sample.drain_s, stop_s=sample.stop_s),
         watchdog=WatchdogOptions(warn_s=sample.warn_s, exit_s=sample.exit_s),

@@ -49,6 +49,7 @@ class AdminServer:
         self._socket = socket.create_server((options.host, options.port), family=family)
         self.port: int = self._socket.getsockname()[1]
         self._loop = asyncio.new_event_loop()
+        self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="admin", daemon=True)
         self._open = 0
 
@@ -56,18 +57,21 @@ class AdminServer:
         self._thread.start()
 
     def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(self._options.request_s)
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(self._options.request_s)
 
     def _run(self) -> None:
-        serving = asyncio.start_server(self._serve, sock=self._socket, limit=self._options.max_head_bytes)
-        server = self._loop.run_until_complete(serving)
-        self._loop.run_forever()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._listen())
+
+    async def _listen(self) -> None:
+        server = await asyncio.start_server(
+            self._serve, sock=self._socket, limit=self._options.max_head_bytes
+        )
+        await self._stopping.wait()
+        # not waited for: that would be as long as the slowest client; leaving the loop cuts them all
         server.close()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0))
-        self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1

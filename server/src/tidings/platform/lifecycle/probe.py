@@ -46,6 +46,8 @@ class Probe(Component):
 
     @override
     async def start(self) -> None:
+        """Asks once, so that what follows knows; no answer is no reason not to start."""
+        await self.ask()
         self._watching = self._tasks.spawn(f"probe {self.name}", self._watch())
 
     @override
@@ -59,8 +61,8 @@ class Probe(Component):
 
     async def _watch(self) -> None:
         while True:
-            await self.ask()
             await asyncio.sleep(self._options.every_s)
+            await self.ask()
 
     async def ask(self) -> None:
         limit = asyncio.timeout(self._options.timeout_s)

@@ -97,13 +97,18 @@ async def _live(
         admin = AdminServer(options.admin, shown)
     except OSError as error:
         return _refused("the admin port can't be had", error)
-    log.info("process starting", admin_host=options.admin.host, admin_port=admin.port, pid=os.getpid())
+    _announce(options.admin, admin.port)
     with _attended(process, heartbeat, Watchdog(heartbeat, options.watchdog), admin):
         try:
             components = [SpanExport(spans, metrics, clock), *compose(host)]
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no process
             return _refused("the process can't be put together", error)
         return await process.run(components)
+
+
+def _announce(options: AdminOptions, port: int) -> None:
+    loop = type(asyncio.get_running_loop()).__module__.partition(".")[0]
+    log.info("process starting", admin_host=options.host, admin_port=port, pid=os.getpid(), loop=loop)
 
 
 def _refused(event: str, error: Exception) -> ExitCode:

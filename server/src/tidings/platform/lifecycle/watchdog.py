@@ -19,7 +19,7 @@ from tidings.platform.telemetry import logs
 
 log = logs.get(__name__)
 
-_SAY_S = 2.0
+_SAY_S = 0.5
 _FRAMES = 12
 
 
@@ -65,6 +65,7 @@ class Watchdog:
         self._tick_s = min(1.0, options.warn_s / 4)
 
     def start(self) -> None:
+        self._arm()
         self._thread.start()
 
     def stop(self) -> None:
@@ -76,7 +77,7 @@ class Watchdog:
         seen, quiet_s, has_warned = self._beating.count, 0.0, False
         last = time.monotonic()
         while not self._stop.wait(self._tick_s):
-            self._last_resort(self._options.exit_s * 2)
+            self._arm()
             now = time.monotonic()
             # A process that was suspended finds a lot of time gone by: no more than two ticks of it count.
             quiet_s += min(now - last, self._tick_s * 2)
@@ -89,6 +90,10 @@ class Watchdog:
                 has_warned = True
                 self._say("the loop is blocked", quiet_s)
 
+    def _arm(self) -> None:
+        """Leaves time for this thread to do its own work: a tick, and a log line that nobody reads."""
+        self._last_resort(self._options.exit_s + self._tick_s + 2 * _SAY_S)
+
     def _end(self, quiet_s: float) -> None:
         self._say("the loop is blocked: ending the process", quiet_s)
         self._leave(ExitCode.CRASHED)
@@ -98,7 +103,7 @@ class Watchdog:
         stack = stack_of(self._watched)
 
         def write() -> None:
-            log.critical(event, blocked_s=round(quiet_s, 1), stack=stack)
+            log.critical(event, blocked_s=round(quiet_s, 1), stuck_at=stack)
 
         writing = threading.Thread(target=write, name="watchdog-log", daemon=True)
         writing.start()

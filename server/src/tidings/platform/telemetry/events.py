@@ -89,6 +89,10 @@ class _RenderConsole:
         event["timestamp"] = when.astimezone().strftime("%H:%M:%S.%f")[:-3]
         for name in ("process", "instance"):
             event.pop(name)
+        for name in ("exception", "stack"):
+            # the renderer takes these two for texts, and breaks if a caller's field has the name and is none
+            if name in event and not isinstance(event[name], str):
+                event[name] = str(event[name])
         return self._render(logger, method, event).encode()
 
 

@@ -1,25 +1,62 @@
-"""The last step of a span: masked like a log line, counted, handed to the exporter. Runs in its thread."""
+"""The way of a span out of the process: sampled, queued, masked like a log line, sent over OTLP/HTTP.
+
+The SDK's own thread does the masking and the sending; when its queue is full the oldest spans go.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast, override
 
-from opentelemetry.sdk.trace import Event, ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import Status
 from opentelemetry.util.types import Attributes
 
+from tidings.platform.telemetry.identity import Identity
 from tidings.platform.telemetry.masking import Bounds, clean, clean_text
+from tidings.platform.telemetry.tracing import ExportCounts, Tracing, TracingOptions
 
 _BOUNDS = Bounds(value_chars=1_000)
+_TRACES_PATH = "/v1/traces"
+_LIMITS = SpanLimits(
+    max_span_attributes=32,
+    max_events=32,
+    max_links=32,
+    max_span_attribute_length=1_000,
+    max_attribute_length=1_000,
+)
 
 
-@dataclass(slots=True)
-class ExportCounts:
-    """How many spans the collector took and refused. Written by one thread, read by any."""
+def to_collector(identity: Identity, options: TracingOptions, endpoint: str) -> Tracing:
+    url = endpoint.rstrip("/")
+    exporter = OTLPSpanExporter(
+        endpoint=url if url.endswith(_TRACES_PATH) else url + _TRACES_PATH,
+        headers={name: value.reveal() for name, value in options.headers.items()},
+        timeout=options.export_timeout_s,
+    )
+    return to_exporter(identity, options, exporter)
 
-    taken: int = 0
-    failed: int = 0
+
+def to_exporter(identity: Identity, options: TracingOptions, exporter: SpanExporter) -> Tracing:
+    counts = ExportCounts()
+    who = {"service.name": f"tidings-{identity.kind}", "service.instance.id": identity.instance}
+    provider = TracerProvider(
+        sampler=ParentBased(TraceIdRatioBased(options.ratio)),
+        resource=Resource(who),
+        shutdown_on_exit=False,
+        span_limits=_LIMITS,
+    )
+    provider.add_span_processor(
+        BatchSpanProcessor(
+            CleanExporter(exporter, counts),
+            max_queue_size=options.queue_spans,
+            max_export_batch_size=options.batch_spans,
+            schedule_delay_millis=options.export_every_s * 1_000,
+        )
+    )
+    return Tracing(provider.get_tracer("tidings"), provider.shutdown, counts, options.flush_s)
 
 
 class CleanExporter(SpanExporter):

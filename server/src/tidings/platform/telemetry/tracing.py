@@ -5,35 +5,20 @@ to process in Kafka headers and pushes, see `propagation`.
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from opentelemetry.context import Context
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import SpanLimits, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.util.types import AttributeValue
 
 from tidings.kernel.secrets import Secret
 from tidings.platform.telemetry import propagation
-from tidings.platform.telemetry.export import CleanExporter, ExportCounts
 from tidings.platform.telemetry.identity import Identity
 from tidings.platform.telemetry.propagation import Headers
 
 type Attributes = Mapping[str, AttributeValue]
-
-_TRACES_PATH = "/v1/traces"
-_LIMITS = SpanLimits(
-    max_span_attributes=32,
-    max_events=32,
-    max_links=32,
-    max_span_attribute_length=1_000,
-    max_attribute_length=1_000,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +35,22 @@ class TracingOptions:
     flush_s: float = 3.0
 
 
-class Tracing:
-    """Makes spans, and carries them over process borders."""
+@dataclass(slots=True)
+class ExportCounts:
+    """How many spans the collector took and refused. Written by one thread, read by any."""
 
-    def __init__(self, provider: TracerProvider | None, counts: ExportCounts, flush_s: float) -> None:
-        self._provider = provider
-        self._tracer: Tracer | None = provider.get_tracer("tidings") if provider else None
+    taken: int = 0
+    failed: int = 0
+
+
+class Tracing:
+    """Makes spans, and carries them over process borders. Without a tracer it does neither."""
+
+    def __init__(
+        self, tracer: Tracer | None, shutdown: Callable[[], None] | None, counts: ExportCounts, flush_s: float
+    ) -> None:
+        self._tracer = tracer
+        self._shutdown = shutdown
         self.flush_s = flush_s
         self.counts = counts
 
@@ -94,10 +89,10 @@ class Tracing:
 
     def close(self) -> bool:
         """Send what is queued; gives up after `flush_s` and says so by False. Blocks: call it off the loop."""
-        if self._provider is None:
+        if self._shutdown is None:
             return True
         # The SDK waits 30 s by itself, and a daemon thread can be left behind.
-        closing = threading.Thread(target=self._provider.shutdown, name="tracing-close", daemon=True)
+        closing = threading.Thread(target=self._shutdown, name="tracing-close", daemon=True)
         closing.start()
         closing.join(self.flush_s)
         return not closing.is_alive()
@@ -127,38 +122,9 @@ def _spanning(
 
 
 def configure(identity: Identity, options: TracingOptions) -> Tracing:
-    counts = ExportCounts()
     if options.endpoint is None:
-        return Tracing(None, counts, options.flush_s)
-    return with_exporter(identity, options, _otlp(options, options.endpoint), counts)
+        return Tracing(None, None, ExportCounts(), options.flush_s)
+    # The SDK, its exporter and protobuf take half a second to import: only who exports pays for them.
+    from tidings.platform.telemetry import export  # noqa: PLC0415 - see above
 
-
-def with_exporter(
-    identity: Identity, options: TracingOptions, exporter: SpanExporter, counts: ExportCounts
-) -> Tracing:
-    provider = TracerProvider(
-        sampler=ParentBased(TraceIdRatioBased(options.ratio)),
-        resource=Resource(
-            {"service.name": f"tidings-{identity.kind}", "service.instance.id": identity.instance}
-        ),
-        shutdown_on_exit=False,
-        span_limits=_LIMITS,
-    )
-    provider.add_span_processor(
-        BatchSpanProcessor(
-            CleanExporter(exporter, counts),
-            max_queue_size=options.queue_spans,
-            max_export_batch_size=options.batch_spans,
-            schedule_delay_millis=options.export_every_s * 1_000,
-        )
-    )
-    return Tracing(provider, counts, options.flush_s)
-
-
-def _otlp(options: TracingOptions, endpoint: str) -> OTLPSpanExporter:
-    url = endpoint.rstrip("/")
-    return OTLPSpanExporter(
-        endpoint=url if url.endswith(_TRACES_PATH) else url + _TRACES_PATH,
-        headers={name: value.reveal() for name, value in options.headers.items()},
-        timeout=options.export_timeout_s,
-    )
+    return export.to_collector(identity, options, options.endpoint)

@@ -40,7 +40,7 @@ def test_a_loop_that_does_not_turn_ends_the_process_with_its_stack_in_the_log() 
         "the loop is blocked",
         "the loop is blocked: ending the process",
     ]
-    assert lines[0]["stack"][-1].endswith(" wait")
+    assert lines[0]["stuck_at"][-1].endswith(" wait")
 
 
 def test_a_loop_that_turns_is_left_alone() -> None:

@@ -5,6 +5,8 @@ import threading
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from opentelemetry.sdk.trace import TracerProvider
 
 from tidings.kernel.errors import Code, TidingsError
@@ -146,6 +148,38 @@ def test_for_people_there_is_a_readable_form_with_the_same_mask() -> None:
     assert "failed" in text
     assert "Traceback" in text
     assert "hunter2" not in text
+
+
+reserved = st.sampled_from(
+    [
+        *("time", "timestamp", "level", "process", "instance", "source", "tenant", "trace_id", "logger"),
+        *("exception", "stack", "stack_info", "exc_info", "exc_type", "details", "error_code", "_record"),
+    ]
+)
+anything = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.text(),
+    st.lists(st.text()),
+    st.dictionaries(st.text(), st.text()),
+)
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+@given(
+    fields=st.dictionaries(st.one_of(reserved, st.text(min_size=1)), anything, max_size=4), event=st.text()
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_field_of_a_caller_breaks_the_line(form: Any, fields: dict[str, Any], event: str) -> None:
+    fields.pop("event", None)
+    fields.pop("self", None)
+    stream = Stream()
+    logs.configure(Identity("sample", "one"), LogOptions(format=form), stream=stream)
+    logs.get("here").info(event, **fields)
+    assert stream.text.endswith(b"\n")
+    if form == "json":
+        assert stream.lines[0]["process"] == "sample"
 
 
 def test_a_reader_that_went_away_costs_lines_and_not_the_caller() -> None:

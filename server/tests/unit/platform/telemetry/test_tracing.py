@@ -10,8 +10,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode, get_current_span
 
-from tidings.platform.telemetry import tracing
-from tidings.platform.telemetry.export import ExportCounts
+from tidings.platform.telemetry import export, tracing
 from tidings.platform.telemetry.identity import Identity
 from tidings.platform.telemetry.tracing import Tracing, TracingOptions
 
@@ -20,7 +19,7 @@ ME = Identity("sample", "one")
 
 def recording(ratio: float = 1.0) -> tuple[Tracing, InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
-    return tracing.with_exporter(ME, TracingOptions(ratio=ratio), exporter, ExportCounts()), exporter
+    return export.to_exporter(ME, TracingOptions(ratio=ratio), exporter), exporter
 
 
 def finished(traced: Tracing, exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
@@ -159,9 +158,9 @@ class Stuck(SpanExporter):
 
 
 def test_a_collector_that_hangs_holds_up_nobody_and_the_queue_stays_bounded() -> None:
-    exporter, counts = Stuck(), ExportCounts()
+    exporter = Stuck()
     options = TracingOptions(ratio=1.0, queue_spans=64, batch_spans=16, flush_s=0.05)
-    traced = tracing.with_exporter(ME, options, exporter, counts)
+    traced = export.to_exporter(ME, options, exporter)
     before = time.process_time()
     for _ in range(2_000):
         with traced.span("work"):
@@ -169,5 +168,5 @@ def test_a_collector_that_hangs_holds_up_nobody_and_the_queue_stays_bounded() ->
     assert time.process_time() - before < 2
     assert not traced.close()
     exporter.is_free.set()
-    assert counts.taken == 0
-    assert counts.failed <= 64 + 16
+    assert traced.counts.taken == 0
+    assert traced.counts.failed <= 64 + 16
