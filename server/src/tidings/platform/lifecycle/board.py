@@ -14,6 +14,7 @@ from tidings.kernel.clock import Clock
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.health import Health, describe
 from tidings.platform.telemetry import logs
+from tidings.platform.telemetry.masking import scrub
 from tidings.platform.telemetry.metrics import Family, Metrics
 
 log = logs.get(__name__)
@@ -116,9 +117,8 @@ class Board:
         if entry.state is State.STARTED and health.ok is not entry.was_ok:
             self._tell(entry, health)
         part = entry.component
-        return ComponentReport(
-            part.name, entry.state, health.ok, part.gates_readiness, health.reason, health.since
-        )
+        reason = scrub(health.reason)
+        return ComponentReport(part.name, entry.state, health.ok, part.gates_readiness, reason, health.since)
 
     def _health(self, entry: _Entry) -> Health:
         if entry.state is not State.STARTED:

@@ -24,7 +24,7 @@ from tidings.platform.lifecycle.pages import pages
 from tidings.platform.lifecycle.process import Process, StopOptions
 from tidings.platform.lifecycle.span_export import SpanExport
 from tidings.platform.lifecycle.tasks import Tasks
-from tidings.platform.lifecycle.watchdog import Watchdog, WatchdogOptions
+from tidings.platform.lifecycle.watchdog import LastResort, Watchdog, WatchdogOptions
 from tidings.platform.telemetry import logs, tracing
 from tidings.platform.telemetry.identity import Identity
 from tidings.platform.telemetry.logs import LogOptions, Sink
@@ -98,7 +98,7 @@ async def _live(
     except OSError as error:
         return _refused("the admin port can't be had", error)
     _announce(options.admin, admin.port)
-    with _attended(process, heartbeat, Watchdog(heartbeat, options.watchdog), admin):
+    with _attended(process, heartbeat, Watchdog(heartbeat, options.watchdog, LastResort()), admin):
         try:
             components = [SpanExport(spans, metrics, clock), *compose(host)]
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no process

@@ -1,11 +1,12 @@
 """Sees from outside that the loop is blocked: says where it is stuck, then ends the process.
 
-A thread watches the heartbeat. Code that never lets go of the interpreter stops that thread too; then
-faulthandler's own thread, which needs no interpreter, writes the stacks to stderr and exits with 1.
+A thread watches the heartbeat. Code that never lets go of the interpreter stops that thread too; so the thread
+keeps winding up a timer of the kernel, which counts CPU time and ends the process by SIGPROF when it runs out.
 """
 
 import faulthandler
 import os
+import signal
 import sys
 import threading
 import time
@@ -38,46 +39,57 @@ class WatchdogOptions:
     exit_s: float = 30.0
 
 
-def _exit_unless_called_again(within_s: float) -> None:
-    faulthandler.dump_traceback_later(within_s, exit=True)
+class LastResort:
+    """Ends the process if nobody winds it up for a while of CPU time: time in which it is suspended is free.
+
+    The stacks go to stderr, written by a signal handler that needs no interpreter.
+    """
+
+    def start(self) -> None:
+        faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
+
+    def wind_up(self, cpu_s: float) -> None:
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.unregister(signal.SIGPROF)
 
 
 class Watchdog:
-    """Watches the thread that makes it. `leave` ends the process at once, `last_resort` if nobody else can;
-    a test puts something milder there.
-    """
+    """Watches the thread that makes it. `leave` ends the process at once; a test puts something milder there."""
 
     def __init__(
         self,
         beating: Beating,
         options: WatchdogOptions,
-        *,
+        last_resort: LastResort,
         leave: Callable[[int], object] = os._exit,
-        last_resort: Callable[[float], None] = _exit_unless_called_again,
     ) -> None:
         self._beating = beating
         self._options = options
-        self._leave = leave
         self._last_resort = last_resort
+        self._leave = leave
         self._watched = threading.get_ident()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._tick_s = min(1.0, options.warn_s / 4)
 
     def start(self) -> None:
-        self._arm()
+        self._last_resort.start()
+        self._last_resort.wind_up(self._options.exit_s)
         self._thread.start()
 
     def stop(self) -> None:
         self._stop.set()
         self._thread.join(self._tick_s * 2 + _SAY_S)
-        faulthandler.cancel_dump_traceback_later()
+        self._last_resort.stop()
 
     def _watch(self) -> None:
         seen, quiet_s, has_warned = self._beating.count, 0.0, False
         last = time.monotonic()
         while not self._stop.wait(self._tick_s):
-            self._arm()
+            self._last_resort.wind_up(self._options.exit_s)
             now = time.monotonic()
             # A process that was suspended finds a lot of time gone by: no more than two ticks of it count.
             quiet_s += min(now - last, self._tick_s * 2)
@@ -89,10 +101,6 @@ class Watchdog:
             elif quiet_s >= self._options.warn_s and not has_warned:
                 has_warned = True
                 self._say("the loop is blocked", quiet_s)
-
-    def _arm(self) -> None:
-        """Leaves time for this thread to do its own work: a tick, and a log line that nobody reads."""
-        self._last_resort(self._options.exit_s + self._tick_s + 2 * _SAY_S)
 
     def _end(self, quiet_s: float) -> None:
         self._say("the loop is blocked: ending the process", quiet_s)

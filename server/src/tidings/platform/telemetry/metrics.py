@@ -40,15 +40,14 @@ class BadMetricError(ValueError):
     """A metric that breaks the rules of this file. Raised where it is declared, so at the start."""
 
 
-class Family[M](dict[tuple[str, ...], M]):
-    """A metric per combination of label values, all made at the start: `sends["ok"].inc()`."""
+class Family[M](dict[str | tuple[str, ...], M]):
+    """A metric per combination of label values, all made at the start: `sends["ok"].inc()`.
 
-    @override
-    def __getitem__(self, values: str | tuple[str, ...]) -> M:
-        return super().__getitem__(values if isinstance(values, tuple) else (values,))
+    A plain dict look-up, so that a hot path pays no more than that. Two labels make a tuple of the key.
+    """
 
-    def __missing__(self, values: tuple[str, ...]) -> M:
-        raise BadMetricError(f"{values} was not declared; there are {sorted(self)}")
+    def __missing__(self, values: str | tuple[str, ...]) -> M:
+        raise BadMetricError(f"{values!r} was not declared; there are {list(self)}")
 
 
 class Metrics:
@@ -117,7 +116,10 @@ class _Tally(Collector):
 
 
 def _family[M: (Counter, Gauge, Histogram)](metric: M, labels: Labels) -> Family[M]:
-    return Family({values: metric.labels(*values) for values in product(*labels.values())})
+    combinations = product(*labels.values())
+    return Family(
+        {values if len(values) > 1 else values[0]: metric.labels(*values) for values in combinations}
+    )
 
 
 def _name(name: str) -> str:
@@ -147,6 +149,6 @@ def _label_names(labels: Labels) -> list[str]:
     series = 1
     for values in labels.values():
         series *= len(values)
-    if not 0 < series <= MAX_SERIES:
-        raise BadMetricError(f"{series} series; between 1 and {MAX_SERIES} can be declared")
+    if not labels or not 0 < series <= MAX_SERIES:
+        raise BadMetricError(f"{series} series of {len(labels)} labels; 1 to {MAX_SERIES} can be declared")
     return list(labels)

@@ -5,12 +5,13 @@ to process in Kafka headers and pushes, see `propagation`.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
-from opentelemetry.context import Context
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.context import Context, attach, detach
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 from opentelemetry.util.types import AttributeValue
 
 from tidings.kernel.secrets import Secret
@@ -69,7 +70,7 @@ class Tracing:
         """A span around a `with` block; a child of the current one unless `parent` says otherwise."""
         if self._tracer is None:
             return _NO_SPAN
-        return _spanning(self._tracer, name, kind, parent, attributes)
+        return _Spanning(partial(self._tracer.start_span, name, parent, kind, attributes))
 
     def inject(self, headers: Headers) -> None:
         """Put the current span into Kafka headers, replacing what an earlier try put there."""
@@ -101,24 +102,28 @@ class Tracing:
 _NO_SPAN = nullcontext(INVALID_SPAN)
 
 
-@contextmanager
-def _spanning(
-    tracer: Tracer, name: str, kind: SpanKind, parent: Context | None, attributes: Attributes | None
-) -> Iterator[Span]:
-    with tracer.start_as_current_span(
-        name,
-        context=parent,
-        kind=kind,
-        attributes=attributes,
-        record_exception=False,
-        set_status_on_exception=False,
-    ) as span:
-        try:
-            yield span
-        except Exception as error:
+class _Spanning:
+    """By hand, not by the SDK's three nested context managers: half the cost, and exceptions stay out of it.
+
+    The SDK would put an exception's text and stack into the span, unmasked.
+    """
+
+    __slots__ = ("_make", "_span", "_token")
+
+    def __init__(self, make: Callable[[], Span]) -> None:
+        self._make = make
+
+    def __enter__(self) -> Span:
+        self._span = self._make()
+        self._token = attach(set_span_in_context(self._span))
+        return self._span
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        detach(self._token)
+        if isinstance(error, Exception):
             # the text is masked at export; the stack stands in the log, under the same trace id
-            span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
-            raise
+            self._span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+        self._span.end()
 
 
 def configure(identity: Identity, options: TracingOptions) -> Tracing:

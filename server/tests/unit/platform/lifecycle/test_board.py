@@ -81,6 +81,12 @@ def test_health_and_readiness_are_metrics(kafka: Part) -> None:
     assert "tidings_process_ready 0.0\n" in page
 
 
+def test_a_reason_never_shows_a_secret(board: Board, kafka: Part) -> None:
+    kafka.said = replace(ILL, reason="can't reach redis://app:hunter2@cache")
+    board.publish()
+    assert board.report.components[0].reason == "can't reach redis://***@cache"
+
+
 def test_one_that_can_not_say_how_it_is_is_not_well() -> None:
     class Confused(Part):
         @override

@@ -1,8 +1,9 @@
 import threading
+from typing import override
 
 from structlog.testing import capture_logs
 
-from tidings.platform.lifecycle.watchdog import Watchdog, WatchdogOptions, stack_of
+from tidings.platform.lifecycle.watchdog import LastResort, Watchdog, WatchdogOptions, stack_of
 
 DEADLINE_S = 5.0
 
@@ -11,9 +12,18 @@ class Beats:
     count = 0
 
 
-def mild(within_s: float) -> None:
+class Harmless(LastResort):
     """The real one would end the test run."""
-    assert within_s > 0
+
+    @override
+    def start(self) -> None: ...
+
+    @override
+    def wind_up(self, cpu_s: float) -> None:
+        assert cpu_s > 0
+
+    @override
+    def stop(self) -> None: ...
 
 
 def watch(beats: Beats, *, exit_s: float) -> tuple[Watchdog, list[int], threading.Event]:
@@ -25,7 +35,7 @@ def watch(beats: Beats, *, exit_s: float) -> tuple[Watchdog, list[int], threadin
         has_left.set()
         watchdog._stop.set()
 
-    watchdog = Watchdog(beats, WatchdogOptions(warn_s=0.02, exit_s=exit_s), leave=leave, last_resort=mild)
+    watchdog = Watchdog(beats, WatchdogOptions(warn_s=0.02, exit_s=exit_s), Harmless(), leave)
     watchdog.start()
     return watchdog, codes, has_left
 

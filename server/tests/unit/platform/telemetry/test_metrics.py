@@ -62,7 +62,11 @@ def test_a_label_with_few_values_is_taken(label: str) -> None:
     Metrics().counters("sends_total", "Sends.", {label: ["a"]})
 
 
-def test_too_many_series_are_refused() -> None:
+def test_too_many_series_are_refused_and_none_too() -> None:
+    with pytest.raises(BadMetricError, match="0 labels"):
+        Metrics().counters("sends_total", "Sends.", {})
+    with pytest.raises(BadMetricError, match="0 series"):
+        Metrics().counters("sends_total", "Sends.", {"table": []})
     with pytest.raises(BadMetricError, match="201 series"):
         Metrics().counters("sends_total", "Sends.", {"table": [f"t{n}" for n in range(201)]})
 
