@@ -17,7 +17,8 @@ class Gate:
         self._server: asyncio.Server | None = None
         self.port = 0
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._ending = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         self.open()
 
@@ -34,9 +35,16 @@ class Gate:
 
     def end(self) -> None:
         self.shut()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join()
-        self._loop.close()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._live())
+
+    async def _live(self) -> None:
+        self._main = asyncio.current_task()
+        await self._ending.wait()
 
     def _do(self, work: Coroutine[object, object, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
@@ -50,8 +58,11 @@ class Gate:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for writer in self._open:
-            writer.transport.abort()
+        # again and again: one that was just accepted has yet to come into `_open`
+        while serving := asyncio.all_tasks() - {self._main, asyncio.current_task()}:
+            for writer in self._open:
+                writer.transport.abort()
+            await asyncio.wait(serving, timeout=0.01)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)

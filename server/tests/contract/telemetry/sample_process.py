@@ -80,6 +80,7 @@ class Worker(Component):
         if how == "hang":
             await asyncio.Event().wait()
         elif how == "hang on":
+            _ = asyncio.get_running_loop().run_in_executor(None, time.sleep, 3_600)
             while True:
                 try:
                     await asyncio.Event().wait()

@@ -14,16 +14,21 @@ def broken() -> Response:
 
 
 @pytest.fixture
-def server() -> Iterator[AdminServer]:
+def request_s() -> float:
+    return 5.0
+
+
+@pytest.fixture
+def server(request_s: float) -> Iterator[AdminServer]:
     pages = {"/livez": lambda: Response(200, "text/plain", b"ok"), "/broken": broken}
-    server = AdminServer(AdminOptions(request_s=0.3, max_head_bytes=1_024, max_connections=3), pages)
+    server = AdminServer(AdminOptions(request_s=request_s, max_head_bytes=1_024, max_connections=3), pages)
     server.start()
     yield server
     server.stop()
 
 
 def connect(server: AdminServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=5)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=2)
 
 
 def ask(server: AdminServer, request: bytes) -> bytes:
@@ -70,7 +75,8 @@ def test_a_request_in_pieces_is_understood(server: AdminServer) -> None:
         assert sock.recv(4_096).startswith(b"HTTP/1.1 200")
 
 
-def test_a_client_that_says_nothing_is_dropped(server: AdminServer) -> None:
+@pytest.mark.parametrize("request_s", [0.2])
+def test_a_client_that_does_not_go_on_is_dropped(server: AdminServer) -> None:
     with connect(server) as sock:
         sock.sendall(b"GET /livez HT")
         assert is_dropped(sock)

@@ -58,7 +58,7 @@ def test_while_it_drains_it_is_red_and_alive_and_still_at_work() -> None:
         assert process.exit_code() == 75
 
 
-def test_a_component_that_hangs_in_stop_and_does_not_listen_costs_its_deadline_and_75() -> None:
+def test_a_component_that_hangs_in_stop_with_a_thread_and_does_not_listen_costs_its_deadline_and_75() -> None:
     with running(worker_stop="hang on", worker_stop_s=0.2) as process:
         process.wait_for("process started")
         process.popen.terminate()

@@ -2,6 +2,7 @@ import asyncio
 import json
 import logging
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ class Stream:
 
     def write(self, data: memoryview) -> int:
         self.text += data[:100]
+        time.sleep(0)  # lets another thread in, as a system call does
         return len(data[:100])
 
     @property
@@ -94,8 +96,8 @@ def test_a_library_that_logs_wrongly_is_still_heard(stream: Stream) -> None:
 
 def test_an_exception_is_structured_without_its_locals(stream: Stream) -> None:
     def fail() -> None:
-        password = "hunter2"
-        raise ValueError(f"token={password}")
+        word = "hunter2"
+        raise ValueError(f"token={word}")
 
     try:
         try:
