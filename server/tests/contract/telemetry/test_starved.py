@@ -1,12 +1,13 @@
 """Each engine is taken away from a process, in each way, and given back; it says who is missing and why."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from contract.telemetry.gate import Gate
 from contract.telemetry.running import Running, eventually, running
+from faults.proxy import Freeze, Refuse, TcpProxy
 from fixtures.engines import Dynamo
 
 from tidings.engines.fleet import Fleet
@@ -20,21 +21,22 @@ COMPLAINTS = {
 # patience * (every_s + timeout_s) of the sample's probes, three times over for a busy machine
 BOUND_S = 3 * 2 * (0.05 + 0.3)
 
-type Gates = dict[str, Gate]
+type Proxies = dict[str, TcpProxy]
 
 
 @pytest.fixture(scope="module")
-def gates(dynamo_local: Dynamo, kafka: str, valkey: str) -> Iterator[Gates]:
+def proxies(dynamo_local: Dynamo, kafka: str, valkey: str) -> Iterator[Proxies]:
     urls = {"dynamo": dynamo_local.url, "kafka": f"kafka://{kafka}", "redis": valkey}
-    gates = {name: Gate(urlsplit(url).port or 0) for name, url in urls.items()}
-    yield gates
-    for gate in gates.values():
-        gate.end()
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(TcpProxy("127.0.0.1", urlsplit(url).port or 0))
+            for name, url in urls.items()
+        }
 
 
 @pytest.fixture(scope="module")
-def process(gates: Gates) -> Iterator[Running]:
-    with running(engines={name: gate.port for name, gate in gates.items()}) as process:
+def process(proxies: Proxies) -> Iterator[Running]:
+    with running(engines={name: proxy.port for name, proxy in proxies.items()}) as process:
         process.wait_for_status("/readyz", 200)
         yield process
 
@@ -58,17 +60,14 @@ def test_with_all_three_it_is_ready(process: Running) -> None:
 @pytest.mark.parametrize("engine", COMPLAINTS)
 @pytest.mark.parametrize(
     ("fault", "reason"),
-    [(Gate.deafen, "nothing came back within 0.3 s"), (Gate.shut, "ConnectionRefusedError")],
+    [(Freeze(), "nothing came back within 0.3 s"), (Refuse(), "ConnectionRefusedError")],
     ids=["deaf", "refusing"],
 )
 def test_an_engine_that_is_away_is_named_in_time_and_found_again(
-    gates: Gates, process: Running, engine: str, fault: Callable[[Gate], None], reason: str
+    proxies: Proxies, process: Running, engine: str, fault: Freeze | Refuse, reason: str
 ) -> None:
-    fault(gates[engine])
-    try:
+    with proxies[engine].fault(fault):
         said = ailing(process, engine)
-    finally:
-        gates[engine].open()
     assert said.startswith(f"{engine}: {COMPLAINTS[engine]} for ")
     assert f"; last error: {reason}" in said
     process.wait_for_status("/readyz", 200)
@@ -91,14 +90,10 @@ def test_a_real_engine_killed_and_frozen_before_and_after_the_start(
         process.wait_for_status("/readyz", 200)
 
 
-def test_an_engine_that_is_not_needed_for_readiness_is_told_and_does_not_gate(gates: Gates) -> None:
-    gates["redis"].shut()
-    try:
-        ports = {name: gates[name].port for name in ("dynamo", "redis")}
-        with running(engines=ports, optional=["redis"]) as process:
-            body: Any = process.wait_for_status("/readyz", 200)
-            assert body["components"]["redis"]["ok"] is False
-            assert body["ails"][0].startswith("redis: Redis did not answer for ")
-            assert 'tidings_component_ok{component="redis"} 0.0' in process.get("/metrics")[1]
-    finally:
-        gates["redis"].open()
+def test_an_engine_that_is_not_needed_for_readiness_is_told_and_does_not_gate(proxies: Proxies) -> None:
+    ports = {name: proxies[name].port for name in ("dynamo", "redis")}
+    with proxies["redis"].fault(Refuse()), running(engines=ports, optional=["redis"]) as process:
+        body: Any = process.wait_for_status("/readyz", 200)
+        assert body["components"]["redis"]["ok"] is False
+        assert body["ails"][0].startswith("redis: Redis did not answer for ")
+        assert 'tidings_component_ok{component="redis"} 0.0' in process.get("/metrics")[1]
