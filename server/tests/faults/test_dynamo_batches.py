@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from faults.dynamo_calls import BATCH_GET, BATCH_WRITE, QUICK, TABLE, quick_client, run
 from faults.hostile_server import Line, Request, Step, answer, hostile_server, refuse, say_and_close
-
 from tidings.platform.dynamo import errors
 
 PHYSICAL = f"test-{TABLE}"

@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 
 import pytest
+
 from faults.dynamo_calls import (
     GET,
     ITEM,
@@ -28,7 +29,6 @@ from faults.hostile_server import (
     tell,
     until,
 )
-
 from tidings.platform.dynamo import errors
 from tidings.platform.dynamo.pool import PoolLimits
 

@@ -5,6 +5,7 @@ import ssl
 from dataclasses import replace
 
 import pytest
+
 from faults.dynamo_calls import (
     ITEM,
     KEY,
@@ -25,7 +26,6 @@ from faults.hostile_server import (
     tell,
     until,
 )
-
 from tidings.platform.dynamo import endpoints, errors
 from tidings.platform.dynamo.channel import Channel
 from tidings.platform.dynamo.client import Client

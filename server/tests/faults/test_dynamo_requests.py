@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
+
 from faults.dynamo_calls import (
     ABSENT,
     BATCH_GET,
@@ -25,7 +26,6 @@ from faults.dynamo_calls import (
     run,
 )
 from faults.hostile_server import HostileServer, hostile_server, refuse
-
 from tidings.kernel.secrets import Secret
 from tidings.platform.dynamo import endpoints, errors
 from tidings.platform.dynamo.channel import Channel

@@ -4,6 +4,7 @@ import ssl
 
 import pytest
 import trustme
+
 from faults.dynamo_calls import (
     GET,
     ITEM,
@@ -19,7 +20,6 @@ from faults.hostile_server import (
     hostile_server,
     tell,
 )
-
 from tidings.platform.dynamo import endpoints, errors
 from tidings.platform.dynamo.channel import Channel
 from tidings.platform.dynamo.client import Client

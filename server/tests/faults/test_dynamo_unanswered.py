@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
+
 from faults.dynamo_calls import (
     ABSENT,
     GET,
@@ -37,7 +38,6 @@ from faults.hostile_server import (
     silence,
     tell,
 )
-
 from tidings.platform.dynamo import errors
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.pool import PoolLimits
