@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from tidings.platform.dynamo.answers import OK, UNREADABLE, check_whole, refusal
+from tidings.platform.dynamo.answers import OK, UNREADABLE, check_unicode, check_whole, refusal
 from tidings.platform.dynamo.credentials import KeySource
 from tidings.platform.dynamo.endpoints import Endpoint
 from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError, UnansweredError
@@ -119,6 +119,7 @@ class Channel:
         if status != OK:
             raise refusal(status, headers, answer)
         try:
+            check_unicode(answer)
             return verb.read(answer)
         except UNREADABLE as error:
             raise UnansweredError(f"the answer cannot be read ({error})") from error
