@@ -54,6 +54,7 @@ def _trio(fleets: Callable[[Wish], Fleet]) -> Iterator[Fleet]:
 def trio(_trio: Fleet) -> Fleet:
     """Three brokers, all up at the start of each test."""
     for running in _trio.status():
+        _trio.thaw(running.node.name)
         if not running.is_alive:
             _trio.restart(running.node.name)
     return _trio
