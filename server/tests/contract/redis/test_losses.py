@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ async def test_a_half_open_connection_is_noticed_within_the_bound(
     own_servers: Servers, client: Client
 ) -> None:
     async with relay_to(own_servers.nodes[0].port) as relay:
-        options = own_servers.options.but(seeds=(Address("127.0.0.1", relay.port),))
+        options = replace(own_servers.options, seeds=(Address("127.0.0.1", relay.port),))
         async with client(options, **QUICK) as redis:
             heard = Recorder()
             await redis.subscribe(channel(redis), heard)
@@ -187,7 +188,7 @@ async def test_what_went_into_a_half_open_connection_is_covered_by_the_loss(
 ) -> None:
     """The hardest case: the server counts a listener, and every message goes nowhere."""
     async with relay_to(own_servers.nodes[0].port) as relay:
-        deaf = own_servers.options.but(seeds=(Address("127.0.0.1", relay.port),))
+        deaf = replace(own_servers.options, seeds=(Address("127.0.0.1", relay.port),))
         async with client(deaf, **QUICK) as gateway, client(own_servers.options, **QUICK) as worker:
             name, heard = channel(gateway), Recorder()
             await gateway.subscribe(name, heard)
