@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from fixtures.engines import Space
@@ -17,8 +19,8 @@ def client(space: Space) -> Client:
     """`async with client(options, name=value …)`: connected, and closed at the end."""
 
     @asynccontextmanager
-    async def make(options: Options, *, wait: bool = True, **changes: object) -> AsyncIterator[Redis]:
-        redis = await Redis.connect(options.but(key_prefix=space.key_prefix, **changes), wait=wait)
+    async def make(options: Options, *, wait: bool = True, **changes: Any) -> AsyncIterator[Redis]:
+        redis = await Redis.connect(replace(options, key_prefix=space.key_prefix, **changes), wait=wait)
         try:
             yield redis
         finally:

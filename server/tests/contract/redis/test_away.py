@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fixtures.loops import eventually, until
 from fixtures.recorder import Recorder
 from fixtures.redis_cluster import Servers, ask
+from fixtures.relay import relay_to
 
 from tidings.platform.redis.errors import Address, RedisError, RefusedError, UnreachableError
 
@@ -63,10 +65,25 @@ async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client:
 
 @pytest.mark.parametrize("servers", ["valkey", "redis-cluster"], indirect=True)
 async def test_a_wrong_is_cluster_is_named(servers: Servers, client: Client) -> None:
-    wrong = servers.options.but(is_cluster=not servers.is_cluster)
+    wrong = replace(servers.options, is_cluster=not servers.is_cluster)
     with pytest.raises(UnreachableError, match="is_cluster"):
         async with client(wrong):
             raise AssertionError("took one for the other")
+
+
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
+async def test_a_server_that_hangs_up_right_behind_its_greeting_is_tried_again(
+    servers: Servers, client: Client
+) -> None:
+    async with relay_to(servers.nodes[0].port) as relay:
+        relay.hang_ups = 4
+        options = replace(servers.options, seeds=(Address("127.0.0.1", relay.port),))
+        async with client(options, wait=False, **QUICK) as redis:
+            key, heard = redis.keys.key("acme", "ann", "thing"), Recorder()
+            redis.subscribe_soon(key, heard)
+            assert await eventually(lambda: redis.write("SET", key, 1), RedisError) == b"OK"
+            await until(lambda: heard.shape.endswith("S") and relay.hang_ups == 0)
+            assert await redis.publish(key, b"x") == 1
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)

@@ -1,6 +1,7 @@
 """Passwords, users and TLS, on servers that want them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,10 +37,10 @@ async def test_a_password_is_brought_along(locked: Server) -> None:
 
 async def test_a_user_has_what_is_his_and_no_more(locked: Server) -> None:
     url = f"redis://gateway:p%40ss%2Fword@127.0.0.1:{locked.port}"
-    mine = await Redis.connect(Options.from_url(url).but(key_prefix="mine"))
+    mine = await Redis.connect(replace(Options.from_url(url), key_prefix="mine"))
     assert await mine.write("SET", mine.keys.key("acme", "ann", "x"), 1) == b"OK"
     await mine.close()
-    other = await Redis.connect(Options.from_url(url).but(key_prefix="other"))
+    other = await Redis.connect(replace(Options.from_url(url), key_prefix="other"))
     with pytest.raises(RefusedError) as caught:
         await other.write("SET", other.keys.key("acme", "ann", "x"), 1)
     assert (caught.value.word, caught.value.transient) == ("NOPERM", False)
@@ -60,7 +61,7 @@ async def test_who_is_not_let_in_is_told_why_and_no_password_is_shown(
 
 async def test_a_channel_that_is_not_allowed_is_named_and_the_connection_is_kept(locked: Server) -> None:
     url = f"redis://gateway:p%40ss%2Fword@127.0.0.1:{locked.port}"
-    redis = await Redis.connect(Options.from_url(url).but(key_prefix="other", confirm_s=0.3))
+    redis = await Redis.connect(replace(Options.from_url(url), key_prefix="other", confirm_s=0.3))
     with pytest.raises(UnreachableError, match="NOPERM"):
         await redis.subscribe(redis.keys.key("_system", "gateway-7", "push"), Recorder())
     assert redis.health().is_well
@@ -85,7 +86,7 @@ def secure(tmp_path: Path) -> Iterator[tuple[int, Path]]:
 async def test_tls_with_an_authority_that_is_trusted_and_not_without(secure: tuple[int, Path]) -> None:
     port, ca_file = secure
     options = Options.from_url(f"rediss://127.0.0.1:{port}")
-    redis = await Redis.connect(options.but(ca_file=ca_file))
+    redis = await Redis.connect(replace(options, ca_file=ca_file))
     key, heard = redis.keys.key("acme", "ann", "x"), Recorder()
     assert await redis.write("SET", key, b"y" * 100_000) == b"OK"
     assert await redis.read("STRLEN", key) == 100_000

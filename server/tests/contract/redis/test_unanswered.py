@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ one_node = pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True
 @asynccontextmanager
 async def behind_relay(servers: Servers, client: Client) -> AsyncIterator[tuple[Redis, Relay]]:
     async with relay_to(servers.nodes[0].port) as relay:
-        options = servers.options.but(seeds=(Address("127.0.0.1", relay.port),))
+        options = replace(servers.options, seeds=(Address("127.0.0.1", relay.port),))
         async with client(options, longest_pause_s=0.1) as redis:
             yield redis, relay
 

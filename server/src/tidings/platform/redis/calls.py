@@ -70,6 +70,8 @@ class Calls:
                 return await self._again(error, frame, slot, deadline, attempt)
             except RedisError as next_error:
                 error = next_error
+        if isinstance(error, UnansweredError):
+            raise error
         raise ClusterDownError(f"CLUSTERDOWN sent around {_TRIES} times: {error}")
 
     def _can_be_mended(self, error: RedisError, *, is_read: bool) -> bool:

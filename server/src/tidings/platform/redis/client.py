@@ -20,6 +20,28 @@ from tidings.platform.redis.script import Script
 from tidings.platform.redis.subscription import Subscription
 from tidings.platform.redis.subscriptions import Subscriptions
 
+# Commands that would block the connection, or change what it means to everybody else on it.
+_NOT_SHARED = frozenset(
+    {
+        *("BLMOVE", "BLMPOP", "BLPOP", "BRPOP", "BRPOPLPUSH", "BZMPOP", "BZPOPMAX", "BZPOPMIN"),
+        *("WAIT", "WAITAOF", "XREAD", "XREADGROUP"),
+        *(
+            "AUTH",
+            "DISCARD",
+            "EXEC",
+            "HELLO",
+            "MONITOR",
+            "MULTI",
+            "QUIT",
+            "READONLY",
+            "RESET",
+            "SELECT",
+            "WATCH",
+        ),
+        *("PSUBSCRIBE", "PSYNC", "SSUBSCRIBE", "SUBSCRIBE", "SYNC"),
+    }
+)
+
 
 class Health(Struct, frozen=True):
     is_well: bool
@@ -55,28 +77,28 @@ class Redis:
         """A command that changes nothing; it is sent once more if the connection is lost under it."""
         place = self._slot(key)
         return await self._calls.call(
-            pack(command, key, *args), place, self._deadline(timeout_s), is_read=True
+            _frame(command, key, *args), place, self._deadline(timeout_s), is_read=True
         )
 
     async def write(self, command: str, key: Key, *args: Arg, timeout_s: float | None = None) -> Reply:
         """A command that changes something: sent once, and `UnansweredError` if nobody knows what became of it."""
         place = self._slot(key)
         return await self._calls.call(
-            pack(command, key, *args), place, self._deadline(timeout_s), is_read=False
+            _frame(command, key, *args), place, self._deadline(timeout_s), is_read=False
         )
 
     async def read_many(
         self, command: str, keys: Sequence[Key], *args: Arg, timeout_s: float | None = None
     ) -> Reply:
         """As `read`, with several keys of one slot, as in MGET."""
-        frame, place = pack(command, *keys, *args), one_slot(keys)
+        frame, place = _frame(command, *keys, *args), one_slot(keys)
         return await self._calls.call(frame, place, self._deadline(timeout_s), is_read=True)
 
     async def write_many(
         self, command: str, keys: Sequence[Key], *args: Arg, timeout_s: float | None = None
     ) -> Reply:
         """As `write`, with several keys of one slot, as in DEL."""
-        frame, place = pack(command, *keys, *args), one_slot(keys)
+        frame, place = _frame(command, *keys, *args), one_slot(keys)
         return await self._calls.call(frame, place, self._deadline(timeout_s), is_read=False)
 
     async def run(
@@ -120,6 +142,12 @@ class Redis:
 
     def _deadline(self, timeout_s: float | None) -> float:
         return self._loop.time() + (self._options.timeout_s if timeout_s is None else timeout_s)
+
+
+def _frame(command: str, *args: Arg) -> bytes:
+    if command in _NOT_SHARED:
+        raise ValueError(f"{command} would hold up or change the connection that all commands share")
+    return pack(command, *args)
 
 
 def _nodes(options: Options, subscriptions: Subscriptions) -> Nodes:

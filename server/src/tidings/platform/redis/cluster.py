@@ -70,8 +70,7 @@ class Cluster:
 
     async def close(self) -> None:
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.wait([self._task])
         for timer in self._retired.values():
             timer.cancel()
         await asyncio.gather(*self._closing, *(link.close() for link in [*self.links(), *self._retired]))

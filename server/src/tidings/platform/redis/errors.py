@@ -13,6 +13,8 @@ RedisError
 
 from typing import ClassVar, NamedTuple
 
+_NAMELESS = ("", "?")
+
 
 class Address(NamedTuple):
     host: str
@@ -93,6 +95,11 @@ class MovedError(RefusedError):
         host, _, port = where.rpartition(":")
         self.slot = int(slot)
         self.address = Address(host, int(port))
+
+    def told_by(self, address: Address) -> None:
+        """A node that names only a port means its own host."""
+        if self.address.host in _NAMELESS:
+            self.address = Address(address.host, self.address.port)
 
 
 class AskedError(MovedError):

@@ -95,10 +95,6 @@ class Link:
     def is_standing(self) -> bool:
         return self._session is not None
 
-    @property
-    def in_flight(self) -> int:
-        return self._pipeline.in_flight if self._pipeline else 0
-
     def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Reply]:
         """Before the first try to connect has failed commands wait; after it they are refused at once."""
         if self._pipeline is None:
@@ -124,8 +120,7 @@ class Link:
 
     async def close(self) -> None:
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.wait([self._task])
         session, self._session = self._session, None
         self._stop_beating()
         if self._pipeline is not None:
@@ -175,7 +170,7 @@ class Link:
             pipeline = self._pipeline or self._new_pipeline()
             try:
                 session = await self._dial(pipeline)
-            except (OSError, TimeoutError, RedisError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever a try meets, there is a next one
                 self._miss(pipeline, error)
                 failures += 1
             else:

@@ -2,7 +2,7 @@
 
 import random
 import ssl
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -59,9 +59,6 @@ class Options:
             username=unquote(user) or None,
             password=Secret(unquote(password)) if password else None,
         )
-
-    def but(self, **changes: object) -> "Options":
-        return replace(self, **changes)  # type: ignore[arg-type]
 
     @property
     def ping_s(self) -> float:

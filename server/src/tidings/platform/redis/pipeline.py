@@ -11,6 +11,7 @@ from math import inf
 
 from tidings.platform.redis.errors import (
     Address,
+    MovedError,
     OverloadedError,
     RedisError,
     UnansweredError,
@@ -114,6 +115,8 @@ class Pipeline:
             if future.done():
                 continue  # cancelled or late: the answer took its place in the order, that is all
             if is_error:
+                if isinstance(reply, MovedError):
+                    reply.told_by(self._address)
                 future.set_exception(reply)
             else:
                 future.set_result(reply)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.kernel.secrets import Secret
+from tidings.platform.redis.client import _frame
 from tidings.platform.redis.cluster import parse
 from tidings.platform.redis.errors import (
     Address,
@@ -168,3 +169,9 @@ def test_a_script_is_found_beside_its_users_and_known_by_its_hash() -> None:
     assert "KEYS[1]" in script.source
     assert len(script.sha) == 40
     assert (script.by_hash, script.by_source) == ("EVALSHA_RO", "EVAL_RO")
+
+
+@pytest.mark.parametrize("command", ["MULTI", "BLPOP", "SELECT", "SUBSCRIBE"])
+def test_commands_that_the_others_on_the_connection_would_suffer_from_are_a_mistake(command: str) -> None:
+    with pytest.raises(ValueError, match="that all commands share"):
+        _frame(command, "key")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tidings.platform.redis.errors import (
     Address,
+    MovedError,
     OverloadedError,
     RefusedError,
     UnansweredError,
@@ -105,6 +106,17 @@ async def test_a_push_that_answers_takes_its_turn() -> None:
     assert wire.pipeline.answer_by_push([b"ssubscribe", b"c"]) is first
     wire.pipeline.feed(b":1\r\n")
     assert second.result() == 1
+
+
+@pytest.mark.parametrize("where", [b":7001", b"?:7001"])
+async def test_a_redirection_without_a_host_means_the_host_that_was_asked(where: bytes) -> None:
+    wire = Wire().open()
+    future = wire.submit("GET", "a")
+    await a_turn()
+    wire.pipeline.feed(b"-MOVED 5 %s\r\n" % where)
+    error = future.exception()
+    assert isinstance(error, MovedError)
+    assert error.address == ("somewhere", 7001)
 
 
 @pytest.mark.parametrize("answer", [b"", b"-MOVED 1 host:1\r\n"])
@@ -230,7 +242,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[low:high] for low, high in pairwise(edges)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(replies, st.booleans(), st.booleans()), max_size=20), st.lists(st.integers(0, 10**6))
 )
