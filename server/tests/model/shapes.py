@@ -54,7 +54,7 @@ class Mutant(StrEnum):
     ENTRY_THEN_ROW = "the entry is written, then the key's row"
     UNCONDITIONAL = "the key's row is written whether there is one or not"
     KEY_ALONE = "the key's row is believed without its fingerprint"
-    UNCONFIRMED = "a refusal is given without reading the log up to the head"
+    UNCONFIRMED = "a refusal is given by a view that was at the head before the request came"
     NO_ROW = "a refusal looks at no row"
     ROW_FIRST = "the key's row is read, then the view that refuses"
     UNWRITTEN = "a refusal is not put into the key's row"
@@ -229,7 +229,7 @@ class Shapes:
         """The answer came, or the conditions failed and brought back what is there."""
         name, writer = CAST.name(number), WRITERS[one.writer]
         if answer := self._found(state, number, one):
-            yield from _answered(state, number, one, answer, (writer, "learns the answer for", name))
+            yield from _answered(state, number, one, answer, (writer, "finds the answer for", name))
         elif one.what is not What.REFUSAL and one.place <= len(state.log):
             fresh = one._replace(what=What.NOTHING, place=0, phase=SENT)
             yield (writer, "finds another's entry at", one.place), _with_try(state, number, one, fresh)
@@ -283,7 +283,7 @@ def _all_out(send: Send) -> Send:
 
 
 def _answered(state: State, number: int, one: Try, answer: int, label: Label) -> Steps:
-    yield (*label, "- lost on the way"), _ended(state, number, one, unsettled=True)
+    yield (*label, in_words(answer), "but it is lost"), _ended(state, number, one, unsettled=True)
     send = state.sends[number - THE_M]
     known = send._replace(told=told_also(send.told, answer))
     yield (*label, in_words(answer)), _ended(_with_send(state, number, known), number, one)
