@@ -147,7 +147,7 @@ class Shapes:
             yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
         if send.started == self.scene.tries[number - THE_M]:
             return
-        for writer in range(2 if any(send.started for send in state.sends) else 1):
+        for writer in range(2 if any(other.started for other in state.sends) else 1):
             for is_plain in (False, True) if self.mutant is Mutant.MIXED else (False,):
                 one = Try(writer, was_out=not self.since(state.log), is_plain=is_plain)
                 label = ("try", send.started + 1, "of", name, "in the shape of `after`" if is_plain else "")
@@ -191,18 +191,15 @@ class Shapes:
             yield ("the", one.what, "of", name, "is applied"), landed
         yield from self._learns(state, number, one)
         if one.phase == SENT:
-            waiting = _with_try(state, number, one, one._replace(phase=UNANSWERED))
-            yield (writer, "gets no answer to the", one.what, "of", name), waiting
+            label: Label = (writer, "gets no answer to the", one.what, "of", name)
+            yield label, _with_try(state, number, one, one._replace(phase=UNANSWERED))
             label = ("the only", one.what, "of", name, "is throttled or in conflict: 'not written'")
             yield label, _ended(state, number, one)
         else:
-            late = self._pruned(
-                state._replace(late=tuple(sorted({*state.late, (number, one.what, one.place)})))
-            )
-            yield (
-                (writer, "leaves the", one.what, "of", name, "unknown"),
-                _ended(late, number, one, unsettled=True),
-            )
+            left = {*state.late, (number, one.what, one.place)}
+            late = self._pruned(state._replace(late=tuple(sorted(left))))
+            label = (writer, "leaves the", one.what, "of", name, "unknown")
+            yield label, _ended(late, number, one, unsettled=True)
 
     def _applied(self, state: State, number: int, place: int, what: What) -> State | None:
         """The state with it, or None where its conditions fail."""
