@@ -1,4 +1,4 @@
-"""The append: "Append", "The writer's view" (but for its filling) and "A timeout is not an answer" of the rules of sending.
+"""The append: "Append", "The writer's view", "A timeout is not an answer" of the rules of sending; no filling.
 
 One chat, two writers (processes), each with a follower of the log that lags as it likes. Each client tries its
 message some times, at either writer, and does not wait for one try before the next. A put may be applied at once,
@@ -27,7 +27,6 @@ from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, told
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
 WRITERS = ("A", "B")
-
 
 # A put was sent once; was sent and not answered in time, perhaps repeated; was applied, which nobody knows yet.
 SENT, UNANSWERED, LANDED = range(3)
@@ -174,7 +173,8 @@ class Append:
             yield label, _with_try(seen, number, one, Try(one.writer, 0 if recheck else one.place + 1))
             return
         answer = self.checks.held_against(state.log, number, there) or one.place
-        yield from _answered(seen, number, one, answer, (writer, "finds", name, "at", one.place))
+        label = (writer, "finds it at", one.place, "and answers", name, "with", in_words(answer))
+        yield from _answered(seen, number, one, answer, label)
         if self.mutant is Mutant.OWN_FOR_ANOTHERS:
             head, missed = seen.views[one.writer]
             blind = _with_view(seen, one.writer, View(head, (*missed, one.place)))
@@ -250,7 +250,7 @@ def _moved(view: View, place: int) -> View:
 
 def _answered(state: State, number: int, one: Try, answer: int, label: Label) -> Steps:
     """A definite answer, which reaches its client or is lost on the way."""
-    yield (*label, "- lost on the way"), _ended(state, number, one, unsettled=True)
+    yield (*label, "but it is lost"), _ended(state, number, one, unsettled=True)
     send = state.sends[number]
     known = send._replace(told=told_also(send.told, answer))
     yield label, _ended(_with_send(state, number, known), number, one)

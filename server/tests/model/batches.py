@@ -205,7 +205,7 @@ class Batches:
             for (number, answer), is_heard in zip(answers.items(), reached, strict=True):
                 told = _told(told, number, answer if is_heard else NOTHING)
             lost = [self.cast.name(n) for n, is_heard in zip(answers, reached, strict=True) if not is_heard]
-            yield ((*label, "- lost on the way:", *lost) if lost else label), told
+            yield ((*label, "but lost is the answer to", *lost) if lost else label), told
 
     def broken(self, state: State) -> str | None:
         if fault := self.fault_of_truth(state.log, state.ordinals):

@@ -155,7 +155,8 @@ class Filling:
         """Head first, then the sender's row; what was read counts only if nothing has passed since."""
         view, read = state.view, state.read
         if view.head == COLD:
-            yield ("a strong Query finds the head at", len(state.log)), self._filled(state)
+            filled = state._replace(view=View(len(state.log)))
+            yield ("a strong Query finds the head at", len(state.log)), filled
         if read is None and view.since == UNKNOWN and self._may_read_row(view):
             for row in state.rows if self.mutant is Mutant.WEAK_READ else state.rows[-1:]:
                 yield ("the sender's row is read as", str(row)), state._replace(read=Read(row))
@@ -167,9 +168,6 @@ class Filling:
 
     def _may_read_row(self, view: View) -> bool:
         return view.head != COLD or self.mutant is Mutant.ROW_BEFORE_HEAD
-
-    def _filled(self, state: State) -> State:
-        return state._replace(view=View(len(state.log)))
 
     def _follow(self, state: State) -> Steps:
         view = state.view

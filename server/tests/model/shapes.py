@@ -54,7 +54,7 @@ class Mutant(StrEnum):
     ENTRY_THEN_ROW = "the entry is written, then the key's row"
     UNCONDITIONAL = "the key's row is written whether there is one or not"
     KEY_ALONE = "the key's row is believed without its fingerprint"
-    UNCONFIRMED = "a refusal is given without reading the log up to the head"
+    UNCONFIRMED = "a refusal is given by a view that was at the head before the request came"
     NO_ROW = "a refusal looks at no row"
     ROW_FIRST = "the key's row is read, then the view that refuses"
     UNWRITTEN = "a refusal is not put into the key's row"
@@ -147,7 +147,7 @@ class Shapes:
             yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
         if send.started == self.scene.tries[number - THE_M]:
             return
-        for writer in range(2 if any(send.started for send in state.sends) else 1):
+        for writer in range(2 if any(other.started for other in state.sends) else 1):
             for is_plain in (False, True) if self.mutant is Mutant.MIXED else (False,):
                 one = Try(writer, was_out=not self.since(state.log), is_plain=is_plain)
                 label = ("try", send.started + 1, "of", name, "in the shape of `after`" if is_plain else "")
@@ -191,18 +191,15 @@ class Shapes:
             yield ("the", one.what, "of", name, "is applied"), landed
         yield from self._learns(state, number, one)
         if one.phase == SENT:
-            waiting = _with_try(state, number, one, one._replace(phase=UNANSWERED))
-            yield (writer, "gets no answer to the", one.what, "of", name), waiting
+            label: Label = (writer, "gets no answer to the", one.what, "of", name)
+            yield label, _with_try(state, number, one, one._replace(phase=UNANSWERED))
             label = ("the only", one.what, "of", name, "is throttled or in conflict: 'not written'")
             yield label, _ended(state, number, one)
         else:
-            late = self._pruned(
-                state._replace(late=tuple(sorted({*state.late, (number, one.what, one.place)})))
-            )
-            yield (
-                (writer, "leaves the", one.what, "of", name, "unknown"),
-                _ended(late, number, one, unsettled=True),
-            )
+            left = {*state.late, (number, one.what, one.place)}
+            late = self._pruned(state._replace(late=tuple(sorted(left))))
+            label = (writer, "leaves the", one.what, "of", name, "unknown")
+            yield label, _ended(late, number, one, unsettled=True)
 
     def _applied(self, state: State, number: int, place: int, what: What) -> State | None:
         """The state with it, or None where its conditions fail."""
@@ -229,7 +226,7 @@ class Shapes:
         """The answer came, or the conditions failed and brought back what is there."""
         name, writer = CAST.name(number), WRITERS[one.writer]
         if answer := self._found(state, number, one):
-            yield from _answered(state, number, one, answer, (writer, "learns the answer for", name))
+            yield from _answered(state, number, one, answer, (writer, "finds the answer for", name))
         elif one.what is not What.REFUSAL and one.place <= len(state.log):
             fresh = one._replace(what=What.NOTHING, place=0, phase=SENT)
             yield (writer, "finds another's entry at", one.place), _with_try(state, number, one, fresh)
@@ -283,7 +280,7 @@ def _all_out(send: Send) -> Send:
 
 
 def _answered(state: State, number: int, one: Try, answer: int, label: Label) -> Steps:
-    yield (*label, "- lost on the way"), _ended(state, number, one, unsettled=True)
+    yield (*label, in_words(answer), "but it is lost"), _ended(state, number, one, unsettled=True)
     send = state.sends[number - THE_M]
     known = send._replace(told=told_also(send.told, answer))
     yield (*label, in_words(answer)), _ended(_with_send(state, number, known), number, one)
