@@ -1,5 +1,6 @@
 """Each fault of plain TCP, before a server that sends back what it gets."""
 
+import gc
 import random
 import socket
 import time
@@ -161,6 +162,16 @@ def test_a_refusing_port_is_kept_and_opens_again(proxy: TcpProxy, client: RawCli
     assert proxy.port == port
     with RawClient(port) as again:
         assert says(again, b"again")
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+def test_a_client_that_connects_while_the_port_closes_is_not_left_open(proxy: TcpProxy) -> None:
+    for _ in range(30):
+        with ExitStack() as stack:
+            for _ in range(5):
+                stack.enter_context(socket.create_connection(("127.0.0.1", proxy.port)))
+            proxy.fault(Refuse()).remove()
+    gc.collect()
 
 
 def test_bytes_after_so_many_vanish_and_nobody_is_told(

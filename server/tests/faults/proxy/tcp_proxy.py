@@ -103,7 +103,7 @@ class TcpProxy:
     async def _follow(self) -> None:
         self._weather.set([installed.fault for installed in self._installed])
         if self._weather.refuses and self._server is not None:
-            self._server.close()
+            await _stop_listening(self._server)
             self._server = None
         elif not self._weather.refuses and self._server is None:
             self._server = await asyncio.start_server(self._serve, sock=_listener(self.port), backlog=1024)
@@ -134,7 +134,7 @@ class TcpProxy:
 
     async def _shut(self) -> None:
         if self._server is not None:
-            self._server.close()
+            await _stop_listening(self._server)
         await self._cut(reset=True)
 
 
@@ -153,6 +153,14 @@ class InstalledTcpFault:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+async def _stop_listening(server: asyncio.Server) -> None:
+    """A connection that asyncio has accepted and not yet handed over would be left unclosed by `close` alone."""
+    for sock in server.sockets:
+        asyncio.get_running_loop().remove_reader(sock.fileno())
+    await asyncio.sleep(0)
+    server.close()
 
 
 def _claim(port: int) -> socket.socket:
