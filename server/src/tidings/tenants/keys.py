@@ -87,13 +87,13 @@ class KeyRing:
             return held
 
     async def _know(self, tenant: TenantId, held: _Held, names: set[KeyName]) -> _Held:
-        """Looks for keys that another process made. The race: a look that was under way may have come too early.
+        """Looks for keys that another process made. The race: a look that is under way may have come too early.
 
-        So whoever still misses one looks once more; that look is later than the key.
+        So whoever still misses one after it looks again; that look is later than the key.
         """
-        for _ in range(2):
-            if names <= held.opened.rows.keys():
-                break
+        if not names <= held.opened.rows.keys() and tenant in self._loads:
+            held = await self._look(tenant)
+        if not names <= held.opened.rows.keys():
             held = await self._look(tenant)
         return held
 
@@ -160,6 +160,9 @@ class _Shared[K, T]:
             task = self._running[key] = asyncio.create_task(work())
             task.add_done_callback(partial(self._forget, key))
         return await asyncio.shield(task)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._running
 
     def _forget(self, key: K, task: asyncio.Task[T]) -> None:
         del self._running[key]

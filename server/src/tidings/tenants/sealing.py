@@ -56,7 +56,7 @@ class ContentKey:
 
     def leave_clear(self, where: bytes, body: bytes) -> bytes:
         """For installations that do not encrypt: whoever reads the table reads it, nobody can move or forge it."""
-        return self._clear_head + self._digest(CLEAR + where + body)[:_TAG_BYTES] + body
+        return self._clear_head + self._digest(self._clear_head + where + body)[:_TAG_BYTES] + body
 
     def open(self, where: bytes, content: bytes) -> bytes:
         if content[:1] == SEALED:
@@ -73,12 +73,12 @@ class ContentKey:
 
     def _check(self, where: bytes, content: bytes) -> bytes:
         body = content[_CLEAR_FROM:]
-        if not hmac.compare_digest(self._digest(CLEAR + where + body)[:_TAG_BYTES], content[_TAG]):
+        if not hmac.compare_digest(self._digest(self._clear_head + where + body)[:_TAG_BYTES], content[_TAG]):
             raise NotOpenedError
         return body
 
     def _cipher(self, where: bytes) -> AESGCM:
-        return AESGCM(self._digest(SEALED + where))
+        return AESGCM(self._digest(self._sealed_head + where))
 
     def _digest(self, data: bytes) -> bytes:
         mac = self._mac.copy()
