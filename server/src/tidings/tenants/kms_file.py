@@ -1,6 +1,7 @@
 """The key service for development: one key in a file wraps all data keys. Whoever has the file has everything."""
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import secrets
@@ -99,16 +100,16 @@ def _make(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(draft, _NOTE + b64encode(secrets.token_bytes(KEY_BYTES)).decode() + "\n")
-        path.hardlink_to(draft)
-    except FileExistsError:
-        pass
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)
     except OSError as error:
         raise _unusable(
             f"The key file {path} can't be made ({error.strerror}).",
             "Set encryption.key_file to another place.",
         ) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 def _write(path: Path, text: str) -> None:
