@@ -6,7 +6,7 @@ Unwrapped keys live in this process's memory only. Sealing itself is in `sealing
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -53,14 +53,15 @@ class KeyRing:
         self._loads: _Shared[TenantId, _Held] = _Shared()
         self._unwraps: _Shared[tuple[TenantId, WrappedKey], bytes | None] = _Shared()
 
-    async def of(self, tenant: TenantId, contents: Iterable[bytes] = (), /) -> TenantKeys:
+    async def of(self, tenant: TenantId, contents: Collection[bytes] = (), /) -> TenantKeys:
         """Keys to seal with, and to open these contents. Makes them for a tenant that has none."""
         held = self._held.get(tenant)
         if held is None or self._clock.monotonic() >= held.fresh_until:
             held = await self._refresh(tenant, held)
         else:
             self._held.move_to_end(tenant)
-        if lacking := {KeyName(KeyKind.CONTENT, version) for version in held.keys.lacks(contents)}:
+        if contents and (versions := held.keys.lacks(contents)):
+            lacking = {KeyName(KeyKind.CONTENT, version) for version in versions}
             held = await self._know(tenant, held, lacking)
             await self._unwrap_older(tenant, held, lacking)
         return held.keys

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 KEY_BYTES = 32
 MAX_VERSION = 2**32 - 1
@@ -54,8 +54,8 @@ class Generated(NamedTuple):
     wrapped_by: str
 
 
-class Purpose(StrEnum):
-    """What was sealed. One is never taken for the other."""
+type Purpose = Literal["c", "p"]
+"""What was sealed: content or a preview. One is never taken for the other."""
 
-    CONTENT = "c"
-    PREVIEW = "p"
+CONTENT: Final = "c"
+PREVIEW: Final = "p"

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.hmac import HMAC
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId
-from tidings.tenants.model import Purpose
+from tidings.tenants.model import CONTENT, PREVIEW, Purpose
 from tidings.tenants.rules import place
 
 CLEAR: Final = b"\x00"
@@ -121,18 +121,18 @@ class TenantKeys:
         return mac.finalize()
 
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
-        return self._put(self._own_place(Purpose.CONTENT, chat, sequence), body)
+        return self._put(self._own_place(CONTENT, chat, sequence), body)
 
     def seal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:
         """`sequence` is that of the message it shows; the same bytes serve every member's row."""
-        return self._put(self._own_place(Purpose.PREVIEW, chat, sequence), preview)
+        return self._put(self._own_place(PREVIEW, chat, sequence), preview)
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
         """Raises `content_unreadable` for what was not sealed for this place by this tenant's keys."""
-        return self._open(Purpose.CONTENT, chat, sequence, content)
+        return self._open(CONTENT, chat, sequence, content)
 
     def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:
-        return self._open(Purpose.PREVIEW, chat, sequence, preview)
+        return self._open(PREVIEW, chat, sequence, preview)
 
     def _own_place(self, purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
         if chat.tenant != self.tenant:

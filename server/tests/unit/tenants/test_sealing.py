@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.tables.limits import SEAL_BYTES
-from tidings.tenants.model import Purpose
+from tidings.tenants.model import CONTENT, PREVIEW, Purpose
 from tidings.tenants.rules import place
 from tidings.tenants.sealing import ContentKey, NotOpenedError, TenantKeys
 
@@ -23,7 +23,7 @@ type Place = tuple[Purpose, ChatKey, int]
 
 names = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(["", "1", "1:a", "a1:b", "a#b"])
 chats = st.builds(ChatKey, names.map(TenantId), names.map(ChatId))
-places = st.tuples(st.sampled_from(Purpose), chats, st.integers(1, 10**15))
+places = st.tuples(st.sampled_from((CONTENT, PREVIEW)), chats, st.integers(1, 10**15))
 bodies = st.binary(max_size=300)
 
 
