@@ -15,6 +15,7 @@ from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.values import Attributes
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.keys import KeyRing, Policy
 from tidings.tenants.kms_file import FileKms
@@ -57,7 +58,7 @@ def check(opened: Opened, test: Callable[[KeyStore], Coroutine[Any, Any, None]])
 
 
 def key(version: int = 1, wrapped: bytes = b"\x00wrapped\xff", kind: KeyKind = KeyKind.CONTENT) -> WrappedKey:
-    return WrappedKey(KeyName(kind, version), wrapped, "arn:aws:kms:somewhere", 1_794_700_000_123)
+    return WrappedKey(KeyName(kind, version), wrapped, "arn:aws:kms:somewhere", 1_794_700_000_007)
 
 
 def test_a_tenant_without_keys_has_none(opened: Opened, tenant: TenantId) -> None:
@@ -106,14 +107,19 @@ def test_tenants_see_their_own_keys_only(opened: Opened, tenant: TenantId) -> No
     check(opened, test)
 
 
-def test_what_a_later_tidings_keeps_beside_the_keys_is_passed_over(tables: Tables, tenant: TenantId) -> None:
+def test_what_else_a_tenant_has_is_neither_taken_for_a_key_nor_paid_for(
+    tables: Tables, tenant: TenantId
+) -> None:
     async def run() -> None:
         async with open_client(tables.url, REGION, tables.prefix) as client:
             store = DynamoKeyStore(client)
             await store.add(tenant, key(1))
-            for item in ("data_key#search-0000000001", "key#1", "settings"):
-                await client.put(patterns.PUT_DATA_KEY, {"tenant": tenant, "item": item})
+            # of a later Tidings, of today's, and as large as settings may be
+            for item, extra in (("data_key#search-0000000001", 0), ("key#1", 0), ("settings", 16_384)):
+                row: Attributes = {"tenant": tenant, "item": item, "settings": bytes(extra)}
+                await client.put(patterns.PUT_DATA_KEY, row)
             assert list(await store.list(tenant)) == [key(1)]
+            assert client.ledger[patterns.LIST_DATA_KEYS.name].read_units == 1
 
     asyncio.run(asyncio.wait_for(run(), 30))
 

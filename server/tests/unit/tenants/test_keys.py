@@ -1,6 +1,7 @@
 """The ring of keys: when it looks at the table, what it makes, what it unwraps."""
 
 import asyncio
+import gc
 
 import pytest
 from hypothesis import given
@@ -72,6 +73,8 @@ def test_one_who_is_cancelled_stops_the_look_for_nobody() -> None:
 
 def test_a_look_that_fails_after_all_were_cancelled_is_not_an_unseen_error() -> None:
     async def check() -> None:
+        unseen: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: unseen.append(found))
         world = World()
         world.store.is_down = True
         asking = asyncio.ensure_future(world.process().of(ACME))
@@ -79,6 +82,10 @@ def test_a_look_that_fails_after_all_were_cancelled_is_not_an_unseen_error() -> 
         asking.cancel()
         for _ in range(5):
             await asyncio.sleep(0)
+        assert asking.cancelled()
+        del asking
+        gc.collect()
+        assert unseen == []
 
     run(check())
 
@@ -151,24 +158,28 @@ def test_a_key_made_elsewhere_is_found_by_one_look_when_its_content_is_read() ->
     run(check())
 
 
-def test_a_look_that_began_before_the_key_was_made_does_not_make_content_unreadable() -> None:
+@pytest.mark.parametrize("early_by", ["refreshing", "searching"])
+def test_a_look_that_began_before_the_key_was_made_does_not_make_content_unreadable(early_by: str) -> None:
     async def check() -> None:
         world = World()
         one, other = world.process(), world.process()
-        await asyncio.gather(one.of(ACME), other.of(ACME))
-        world.clock.now_s += REFRESH_S
-        world.store.gate = asyncio.Event()
-        early = asyncio.ensure_future(other.of(ACME))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        gate, world.store.gate = world.store.gate, None
+        first = await sealed(one, b"first")
+        await other.of(ACME)
+        world.clock.now_s += REFRESH_S if early_by == "refreshing" else 0
+        gate = world.store.gate = asyncio.Event()
+        early = asyncio.ensure_future(other.of(ACME, [first[:1] + (9).to_bytes(4) + first[5:]]))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        world.store.gate = None
         await one.rotate(ACME)
         content = await sealed(one, b"hello")
         late = asyncio.ensure_future(opened(other, content))
         await asyncio.sleep(0)
+        looks = world.store.lists
         gate.set()
-        assert (await early).active_version == 1, "the early look has seen the new key: nothing is shown"
         assert await late == b"hello"
+        assert world.store.lists == looks + 1, "the early look has seen the new key: nothing is shown"
+        await early
 
     run(check())
 

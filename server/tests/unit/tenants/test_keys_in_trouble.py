@@ -58,6 +58,29 @@ def test_a_key_that_is_due_seals_on_while_the_key_service_is_away() -> None:
     run(check())
 
 
+def test_a_key_that_is_due_seals_on_while_no_new_one_can_be_made() -> None:
+    async def check() -> None:
+        world = World()
+        await world.process().of(ACME)
+        world.kms.makes_no_more = True
+        world.clock.now_s += 91 * 86_400
+        assert (await world.process().of(ACME)).active_version == 1
+
+    run(check())
+
+
+def test_a_key_of_another_length_is_not_used() -> None:
+    async def check() -> None:
+        world = World()
+        await world.process().of(ACME)
+        world.kms.made = {
+            wrapped: (made_for, key[:16]) for wrapped, (made_for, key) in world.kms.made.items()
+        }
+        assert await refusal(world.process().of(ACME)) is Code.KEYS_UNAVAILABLE
+
+    run(check())
+
+
 def test_a_key_service_that_cannot_unwrap_what_is_there_wraps_nothing_new() -> None:
     """The wrong key file, at the moment when a key is due: its keys would stand among those of the right one."""
 
