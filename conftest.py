@@ -1,3 +1,3 @@
 """Fixtures that all test suites of the workspace share."""
 
-pytest_plugins = ["fixtures.engines", "fixtures.tables"]
+pytest_plugins = ["fixtures.engines", "fixtures.tables", "fixtures.stage"]

@@ -3,7 +3,7 @@
 A change that lost a race is tried again on what is there now.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,11 +24,11 @@ from tidings.chats.ports import Appends, Rows
 from tidings.chats.rules import Action
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.kernel.tries import on_what_is_there
 from tidings.messages.model import Appended, BesideAt, Draft, Kind, Proposal
 
 JOINED_AT_ONCE = 96
 """A transaction takes 100 items: the entry, its key, the chat's row, and these."""
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ class Manage:
         """Let users in; those who are members already are left alone. Many go in several steps."""
         for start in range(0, len(users), JOINED_AT_ONCE):
             step = users[start : start + JOINED_AT_ONCE]
-            await self._retried(partial(self._add, chat, caller.part(start), step))
+            await on_what_is_there(partial(self._add, chat, caller.part(start), step))
 
     async def remove(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
         """Take somebody out; himself, if he leaves."""
-        await self._retried(lambda: self._remove(chat, caller, user))
+        await on_what_is_there(lambda: self._remove(chat, caller, user))
 
     async def change_role(self, chat: ChatKey, caller: Caller, user: UserId, role: Role) -> None:
         """Make somebody an admin or a member again. Owners are made by `transfer`."""
@@ -100,14 +100,14 @@ class Manage:
             raise TidingsError(
                 Code.REQUEST_INVALID, "A group is handed over by transfer, from owner to member."
             )
-        await self._retried(lambda: self._change_roles(chat, caller, Action.CHANGE_ROLE, {user: role}))
+        await on_what_is_there(lambda: self._change_roles(chat, caller, Action.CHANGE_ROLE, {user: role}))
 
     async def transfer(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
         """Hand the group over: the member becomes its owner, the owner an admin, in one entry."""
         if user == caller.user:
             raise TidingsError(Code.REQUEST_INVALID, "The group is the caller's own already.")
         roles = {user: Role.OWNER, caller.user: Role.ADMIN}
-        await self._retried(lambda: self._change_roles(chat, caller, Action.TRANSFER, roles))
+        await on_what_is_there(lambda: self._change_roles(chat, caller, Action.TRANSFER, roles))
 
     async def rename(self, chat: ChatKey, caller: Caller, name: str) -> None:
         seen = await self._chat(chat)
@@ -177,8 +177,8 @@ class Manage:
     async def _append(
         self, chat: Chat, caller: Caller, action: Action, draft: Draft, beside_at: BesideAt
     ) -> Appended:
-        def may(standing: Standing, /) -> Code | None:
-            return rules.refuse(action, standing)
+        def may(standing: Standing, after: int | None, /) -> Code | None:
+            return rules.refuse(action, standing, after)
 
         return await self._appends.append(chat.key, Proposal(draft, may, caller.after), beside_at)
 
@@ -188,15 +188,6 @@ class Manage:
         code = rules.refuse(action, standing_of(chat.chat, row))
         if code is not None:
             raise TidingsError(code, "The caller may not do this in this chat.")
-
-    async def _retried(self, step: Callable[[], Awaitable[None]]) -> None:
-        for _ in range(_TRIES - 1):
-            try:
-                return await step()
-            except TidingsError as error:
-                if error.code is not Code.CHANGED_MEANWHILE:
-                    raise
-        return await step()
 
     async def _chat(self, chat: ChatKey) -> Chat:
         found = await self._rows.chat(chat)

@@ -2,6 +2,7 @@
 
 import hashlib
 from base64 import b32encode
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -48,11 +49,12 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class Standing(NamedTuple):
-    """What a permission hangs on. `role` None: not a member (any more)."""
+    """What a permission hangs on. `role` None: not a member (any more). `since`: the entry that let him in."""
 
     type: ChatType
     role: Role | None
     is_blocked: bool = False
+    since: int = 0
 
 
 class Chat(Struct, frozen=True, kw_only=True):
@@ -89,4 +91,15 @@ def type_of(chat: ChatId) -> ChatType:
 def standing_of(chat: ChatId, row: Membership | None) -> Standing:
     if row is None or not row.is_member:
         return Standing(type_of(chat), None)
-    return Standing(type_of(chat), row.role, row.blocks_other or row.blocked_by_other)
+    is_blocked = row.blocks_other or row.blocked_by_other
+    return Standing(type_of(chat), row.role, is_blocked, row.intervals[-1].joined + 1)
+
+
+def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
+    """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
+    cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
+    return [(low, high) for low, high in cut if low < high]
+
+
+def may_see(intervals: Iterable[Interval], sequence: int) -> bool:
+    return any(i.joined < sequence and (i.removed is None or sequence <= i.removed) for i in intervals)

@@ -1,7 +1,6 @@
 """Who may do what in a chat: one table. And how memberships change, as arithmetic on intervals."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from msgspec.structs import replace
@@ -48,9 +47,13 @@ PERMISSIONS: dict[tuple[ChatType, Role], frozenset[Action]] = {
 SILENCED_BY_BLOCK = frozenset({Action.SEND, Action.REACT, Action.EDIT_OWN})
 
 
-def refuse(action: Action, standing: Standing) -> Code | None:
-    """Why not; None if he may."""
-    if standing.role is None:
+def refuse(action: Action, standing: Standing, after: int | None = None) -> Code | None:
+    """Why not; None if he may.
+
+    `after`: where the asker stood when he first tried. Who was out of the chat since then may have been refused by
+    another try, and a refusal holds: he asks anew from where he came back.
+    """
+    if standing.role is None or (after is not None and after < standing.since):
         return Code.NOT_A_MEMBER
     if action not in PERMISSIONS.get((standing.type, standing.role), frozenset()):
         return Code.FORBIDDEN
@@ -78,16 +81,6 @@ def left(row: Membership, sequence: int) -> Membership:
     return replace(row, role=Role.MEMBER, intervals=(*row.intervals[:-1], Interval(last.joined, sequence)))
 
 
-def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
-    """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
-    cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
-    return [(low, high) for low, high in cut if low < high]
-
-
 def fingerprint(kind: str, said: bytes) -> bytes:
     """Of a change of the chat itself, which says nothing secret: a digest needs no key."""
     return hashlib.sha256(kind.encode() + b"|" + said).digest()[:16]
-
-
-def may_see(intervals: Iterable[Interval], sequence: int) -> bool:
-    return any(i.joined < sequence and (i.removed is None or sequence <= i.removed) for i in intervals)

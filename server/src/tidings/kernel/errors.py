@@ -35,6 +35,8 @@ class Code(StrEnum):
     BLOCKED = "blocked"
     CONTENT_INVALID = "content_invalid"
     CONTENT_TOO_LARGE = "content_too_large"
+    MESSAGE_NOT_FOUND = "message_not_found"
+    NOTHING_TO_CHANGE = "nothing_to_change"
     KEY_CONFLICT = "key_conflict"
     AFTER_ABOVE_HEAD = "after_above_head"
     CATCH_UP_FIRST = "catch_up_first"

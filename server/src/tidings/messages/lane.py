@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Appended, BesideAt, Entry, Proposal
+from tidings.messages.model import Appended, BesideAt, Entry, Proposal, Refusal
 from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome
 from tidings.messages.rules import (
     ADMITTED,
     Ahead,
+    NeedsConfirming,
     NeedsKeys,
     NeedsStanding,
-    Refusal,
     Verdict,
     judge,
     place,
@@ -47,13 +47,13 @@ class World[S](NamedTuple):
 class Waiting[S]:
     """A proposal in a lane, and how its sender hears of it."""
 
-    __slots__ = ("answer", "beside_at", "is_fresh", "is_key_looked_up", "proposal", "wake")
+    __slots__ = ("answer", "beside_at", "is_confirmed", "is_fresh", "proposal", "wake")
 
     def __init__(self, proposal: Proposal[S], beside_at: BesideAt | None) -> None:
         self.proposal = proposal
         self.beside_at = beside_at
         self.is_fresh = False
-        self.is_key_looked_up = False
+        self.is_confirmed = False
         self.answer: Answer | None = None
         self.wake: asyncio.Future[None] | None = None
 
@@ -166,19 +166,15 @@ class Lane[S]:
         match verdict:
             case Appended():
                 self._settle(waiting, verdict)
-            case Refusal(code) if self._is_final(waiting, code):
+            case Refusal(code) if not waiting.is_keyed or code is Code.KEY_CONFLICT:
                 self._settle(waiting, refused(code))
             case _:
                 return False
         return True
 
-    def _is_final(self, waiting: Waiting[S], code: Code) -> bool:
-        """Who keeps no position may have got in before he was removed: his idempotency row is asked first."""
-        return not waiting.is_keyed or waiting.is_key_looked_up or code is Code.KEY_CONFLICT
-
     async def _learn(self, view: View[S], waiting: Waiting[S], verdict: Verdict) -> None:
         match verdict:
-            case Ahead():
+            case Ahead() | NeedsConfirming():
                 await self._follow(view)
                 waiting.is_fresh = True
             case NeedsKeys(after):
@@ -188,21 +184,40 @@ class Lane[S]:
                 sender, asked_after = waiting.proposal.draft.sender, view.standing_asked_after
                 standing = await self._world.members.standing(self.chat, sender)
                 view.learn_standing(sender, standing, asked_after)
-            case Refusal():
-                await self._look_up_key(waiting)
+            case Refusal(code):
+                await self._refuse(waiting, refused(code))
             case _:
                 raise AssertionError(f"{verdict} at the front of a lane")
 
-    async def _look_up_key(self, waiting: Waiting[S]) -> None:
-        seen = await self._world.log.find_key(self.chat, waiting.proposal.draft.key)
-        waiting.is_key_looked_up = True
-        if seen is not None:
-            self._settle_repeat(waiting, repeat_of(seen, waiting.proposal.draft))
+    async def _refuse(self, waiting: Waiting[S], error: TidingsError) -> None:
+        """Who keeps no position may have got in before, or may yet by a try that waits elsewhere.
+
+        So the refusal is put where the key's answer stands, unless one stands there already.
+        """
+        draft = waiting.proposal.draft
+        if waiting.is_keyed and error.code is not Code.KEY_CONFLICT:
+            found = await self._world.log.refuse_key(self.chat, draft, error.code)
+            if found is not None:
+                self._settle_repeat(waiting, found if isinstance(found, Refusal) else repeat_of(found, draft))
+                return
+        self._settle(waiting, error)
+
+    async def _refuse_change(self, view: View[S], waiting: Waiting[S], error: TidingsError) -> None:
+        """A row was read that refuses it; perhaps because of an earlier try, which then stands in the log."""
+        if waiting.is_confirmed:
+            await self._refuse(waiting, error)
+        else:
+            await self._follow(view)
+            waiting.is_confirmed = True
 
     async def _commit(self, view: View[S], batch: list[Waiting[S]]) -> None:
         entries = self._place(view, [w.proposal for w in batch])
         first = batch[0]
-        beside = first.beside_at and first.beside_at(entries[0].sequence)
+        try:
+            beside = first.beside_at and first.beside_at(entries[0].sequence)
+        except TidingsError as error:
+            await self._refuse_change(view, first, error)
+            return
         try:
             outcome = await self._world.log.append(self.chat, entries, beside, is_keyed=first.is_keyed)
         except TidingsError as error:
@@ -223,8 +238,11 @@ class Lane[S]:
                 if there is not None and there.sequence == view.head + 1:
                     view.apply(there)
                 await self._follow(view)
-            case KeyTaken(seen):
-                self._settle_repeat(batch[0], repeat_of(seen, batch[0].proposal.draft))
+            case KeyTaken(found):
+                draft = batch[0].proposal.draft
+                self._settle_repeat(
+                    batch[0], found if isinstance(found, Refusal) else repeat_of(found, draft)
+                )
             case _:
                 self._settle(batch[0], refused(Code.CHANGED_MEANWHILE))
 
@@ -242,16 +260,20 @@ class Lane[S]:
         return entries
 
     async def _follow(self, view: View[S]) -> None:
-        while entries := await self._world.log.follow(self.chat, view.head):
+        has_more = True
+        while has_more:
+            entries, has_more = await self._world.log.follow(self.chat, view.head)
             for entry in entries:
                 view.apply(entry)
+        view.reached_head()
 
     def _settle_repeat(self, waiting: Waiting[S], repeat: Appended | Refusal) -> None:
         self._settle(waiting, refused(repeat.code) if isinstance(repeat, Refusal) else repeat)
 
     def _settle(self, waiting: Waiting[S], answer: Answer) -> None:
         waiting.answer = answer
-        self._waiting.remove(waiting)
+        if waiting in self._waiting:  # else its sender went away while it was under way
+            self._waiting.remove(waiting)
         if waiting.wake is not None and not waiting.wake.done():
             waiting.wake.set_result(None)
 

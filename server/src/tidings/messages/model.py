@@ -102,6 +102,13 @@ class Appended(NamedTuple):
     is_repeat: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No, for good: no other try of this message gets in either."""
+
+    code: Code
+
+
 class Begun(NamedTuple):
     """A log's first entry. Not new: `first` is what stood there; None if something beside it was in the way."""
 
@@ -116,9 +123,13 @@ class Seal(Protocol):
 
 
 class Check[S](Protocol):
-    """Why somebody of this standing may not do it; None if he may."""
+    """Why somebody of this standing may not do it; None if he may.
 
-    def __call__(self, standing: S, /) -> Code | None: ...
+    With `after`, a membership counts only if it began at or before it: whoever was out in between may have been told
+    so by another try.
+    """
+
+    def __call__(self, standing: S, after: int | None, /) -> Code | None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """What the append asks of the world. Each method says what it guarantees."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from tidings.chats.model import Interval
+from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Beside, Entry, Seen, SendKey
+from tidings.messages.model import Beside, Draft, Entry, Refusal, Seen, SendKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,9 @@ class Occupied:
 
 @dataclass(frozen=True, slots=True)
 class KeyTaken:
-    """Nothing was written: a message with this key stands already."""
+    """Nothing was written: this key has its answer already."""
 
-    seen: Seen
+    found: Seen | Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,13 @@ COMMITTED = Committed()
 ROW_REFUSED = RowRefused()
 
 
+class Followed(NamedTuple):
+    """`has_more`: the read ended before the head."""
+
+    entries: Sequence[Entry]
+    has_more: bool
+
+
 class Log(Protocol):
     """The log of every chat. Reads are strong: what was committed before the call is seen."""
 
@@ -45,16 +54,16 @@ class Log(Protocol):
         """The head, or None where there is no chat."""
         ...
 
-    async def follow(self, chat: ChatKey, after: int) -> Sequence[Entry]:
-        """Entries above `after`, in order and without holes, as many as one read gives; empty at the head."""
+    async def follow(self, chat: ChatKey, after: int) -> Followed:
+        """Entries above `after`, in order and without holes, as many as one read gives."""
         ...
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
         """The keys of all entries in (after, up_to]."""
         ...
 
-    async def find_key(self, chat: ChatKey, key: SendKey) -> Seen | None:
-        """Where the idempotency row says that this message stands."""
+    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> Seen | Refusal | None:
+        """Keep the refusal in the key's idempotency row, unless it has an answer: then that one is returned."""
         ...
 
     async def append(
@@ -65,6 +74,46 @@ class Log(Protocol):
         A try that was not answered is repeated with the same bytes at the same places until it is settled.
         Raises `outcome_unknown` if that did not come about in time, `overloaded` if nothing was applied.
         """
+        ...
+
+
+class Reader(Protocol):
+    """The log for those who read it. Strong: a read that begins after a commit shows it."""
+
+    async def range(
+        self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
+    ) -> Sequence[Entry]:
+        """At most `limit` entries of `(after, up_to]`, without holes, from the one end or the other."""
+        ...
+
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
+
+    async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
+        """Contents, as sealed, of those ephemeral messages in `(after, up_to]` that still have one."""
+        ...
+
+
+class Changes(Protocol):
+    """Makes what goes beside an entry that changes a message; it holds only if the message is as it was read."""
+
+    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> Beside:
+        """The content of a message that expires, in an item of its own."""
+        ...
+
+    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> Beside: ...
+
+    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> Beside:
+        """Nothing of it stays: content, reactions, ephemeral content."""
+        ...
+
+    def reactions(
+        self, chat: ChatKey, seen: Entry, counts: Mapping[str, int], users: Sequence[str]
+    ) -> Beside: ...
+
+
+class Stays(Protocol):
+    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        """When the user was in the chat, as sequences; strong. Empty for a stranger."""
         ...
 
 

@@ -5,16 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidings.kernel.errors import Code
-from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal, Seen, SendKey
+from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal, Refusal, Seen, SendKey
 from tidings.messages.view import View
 
 MAX_BACK: Final = 10_000
 """How far back `after` may lie before the client must catch up first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    code: Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +30,11 @@ class NeedsStanding:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedsConfirming:
+    """The row would refuse him; the log is read up to the head before it does."""
+
+
+@dataclass(frozen=True, slots=True)
 class Twin:
     """The same key is in this batch already; its fate decides."""
 
@@ -44,9 +44,10 @@ class Admitted:
     pass
 
 
-type Verdict = Appended | Refusal | Ahead | NeedsKeys | NeedsStanding | Twin | Admitted
+type Verdict = Appended | Refusal | Ahead | NeedsKeys | NeedsStanding | NeedsConfirming | Twin | Admitted
 
-AHEAD, NEEDS_STANDING, TWIN, ADMITTED = Ahead(), NeedsStanding(), Twin(), Admitted()
+AHEAD, NEEDS_STANDING, NEEDS_CONFIRMING = Ahead(), NeedsStanding(), NeedsConfirming()
+TWIN, ADMITTED = Twin(), Admitted()
 
 
 def judge[S](view: View[S], before: Container[SendKey], proposal: Proposal[S], *, is_fresh: bool) -> Verdict:
@@ -60,7 +61,8 @@ def judge[S](view: View[S], before: Container[SendKey], proposal: Proposal[S], *
         return repeat_of(seen, proposal.draft)
     if key in before:
         return TWIN
-    return _judge_after(view, proposal.after, is_fresh=is_fresh) or _judge_standing(view, proposal)
+    after = _judge_after(view, proposal.after, is_fresh=is_fresh)
+    return after or _judge_standing(view, proposal, is_fresh=is_fresh)
 
 
 def repeat_of(seen: Seen, draft: Draft) -> Appended | Refusal:
@@ -80,12 +82,16 @@ def _judge_after[S](view: View[S], after: int | None, *, is_fresh: bool) -> Verd
     return NeedsKeys(after) if after < view.floor else None
 
 
-def _judge_standing[S](view: View[S], proposal: Proposal[S]) -> Verdict:
+def _judge_standing[S](view: View[S], proposal: Proposal[S], *, is_fresh: bool) -> Verdict:
+    """Admitting is cheap, because the put fails if the view is behind. Nothing vouches for a refusal but reading on."""
     standing = view.standings.get(proposal.draft.sender)
     if standing is None:
         return NEEDS_STANDING
-    refused = proposal.may(standing)
-    return ADMITTED if refused is None else Refusal(refused)
+    refused = proposal.may(standing, proposal.after)
+    if refused is None:
+        return ADMITTED
+    is_confirmed = is_fresh and view.may_refuse(proposal.draft.sender)
+    return Refusal(refused) if is_confirmed else NEEDS_CONFIRMING
 
 
 def place(

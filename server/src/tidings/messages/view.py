@@ -14,7 +14,7 @@ KEYS_KEPT = 512
 class View[S]:
     """`S` is what is known of a member's standing; the log only says when to ask again."""
 
-    __slots__ = ("_keys", "floor", "head", "ordinal", "standing_asked_after", "standings")
+    __slots__ = ("_confirmed", "_keys", "floor", "head", "ordinal", "standing_asked_after", "standings")
 
     def __init__(self, newest: Entry) -> None:
         self.head = newest.sequence
@@ -23,6 +23,7 @@ class View[S]:
         self.floor = newest.sequence - 1
         self.standings: dict[UserId, S] = {}
         self.standing_asked_after = newest.sequence
+        self._confirmed: set[UserId] = set()
         self._keys: dict[SendKey, Seen] = {newest.key: Seen(newest.sequence, newest.fingerprint)}
 
     def find(self, key: SendKey) -> Seen | None:
@@ -39,6 +40,7 @@ class View[S]:
         if entry.kind in CHANGES_STANDING:
             self.standing_asked_after = entry.sequence
             self.standings.clear()
+            self._confirmed.clear()
         if self.head - self.floor > 2 * KEYS_KEPT:
             self._forget()
 
@@ -47,7 +49,19 @@ class View[S]:
         if self.standing_asked_after != asked_after:
             return False
         self.standings[user] = standing
+        self._confirmed.discard(user)
         return True
+
+    def reached_head(self) -> None:
+        """The log was read up to its head, after every row that is known here."""
+        self._confirmed.update(self.standings)
+
+    def may_refuse(self, user: UserId) -> bool:
+        """A row is read as it is now, which may be ahead of the view: his message may stand between the two.
+
+        So nobody is refused by a row before the log was read up to the head after it.
+        """
+        return user in self._confirmed
 
     def learn_keys(self, older: Iterable[tuple[SendKey, Seen]], floor: int) -> None:
         """The keys of (floor, the floor so far], from a read."""

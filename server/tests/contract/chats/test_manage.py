@@ -1,86 +1,17 @@
 """Chats and members on both engines, through the use cases and the log."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any
 
-import pytest
-from fixtures.engines import Space
-from fixtures.tables import REGION, Tables
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, by, code_of
 
-from tidings.chats.manage import Caller, Manage
-from tidings.chats.model import Role, Standing
-from tidings.chats.rules import Action, refuse
-from tidings.chats.store import DynamoRows
+from tidings.chats.manage import Manage
+from tidings.chats.model import Role
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, new_ulid
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
 from tidings.messages.append import Appends
 from tidings.messages.lane import World
-from tidings.messages.model import Draft, Entry, Kind, Proposal
-from tidings.messages.store import DynamoLog
-from tidings.platform.dynamo.opening import open_client
-
-ANNA, BEN, CLEO, DORA = (UserId(name) for name in ("anna", "ben", "cleo", "dora"))
-
-
-class Stage:
-    """One process: the use cases on a real engine, in a tenant of this test's own."""
-
-    def __init__(self, client: Any, tenant: str) -> None:
-        self.tenant = TenantId(tenant)
-        self.log, self.rows = DynamoLog(client), DynamoRows(client, SystemClock())
-        self.appends = Appends(World(self.log, self.rows, SystemClock(), epoch=0))
-        self.manage = Manage(self.rows, self.appends, max_members=250)
-
-    async def entries(self, chat: ChatKey) -> list[Entry]:
-        return list(await self.log.follow(chat, 0))
-
-    async def kinds(self, chat: ChatKey) -> list[Kind]:
-        return [entry.kind for entry in await self.entries(chat)]
-
-    async def send(self, chat: ChatKey, user: UserId, key: str = "") -> int:
-        def may(standing: Standing, /) -> Code | None:
-            return refuse(Action.SEND, standing)
-
-        draft = Draft(
-            kind=Kind.MESSAGE, sender=user, client_key=ClientKey(key or new_ulid()), fingerprint=b"f"
-        )
-        return (await self.appends.append(chat, Proposal(draft, may, 1))).sequence
-
-    async def group(self, *others: UserId) -> ChatKey:
-        return await self.manage.group(self.tenant, by(ANNA), "us", others)
-
-
-def by(user: UserId, key: str = "") -> Caller:
-    return Caller(user, ClientKey(key or new_ulid()))
-
-
-async def code_of(doing: Awaitable[object]) -> Code:
-    with pytest.raises(TidingsError) as caught:
-        await doing
-    return caught.value.code
-
-
-type Play = Callable[[Callable[[Stage], Coroutine[Any, Any, None]]], None]
-
-
-@pytest.fixture
-def play(tables: Tables, space: Space) -> Play:
-    @asynccontextmanager
-    async def staged() -> AsyncIterator[Stage]:
-        async with open_client(tables.url, REGION, tables.prefix) as client:
-            yield Stage(client, space.tenant)
-
-    def run(scene: Callable[[Stage], Coroutine[Any, Any, None]]) -> None:
-        async def acted() -> None:
-            async with staged() as stage:
-                await asyncio.wait_for(scene(stage), 60)
-
-        asyncio.run(acted())
-
-    return run
+from tidings.messages.model import Kind
 
 
 def test_two_who_write_to_each_other_at_once_meet_in_one_chat(play: Play) -> None:
@@ -89,7 +20,7 @@ def test_two_who_write_to_each_other_at_once_meet_in_one_chat(play: Play) -> Non
         chats = await asyncio.gather(*asked)
         assert len(set(chats)) == 1
         assert await stage.kinds(chats[0]) == [Kind.CREATE]
-        assert await stage.send(chats[0], BEN) == 2
+        assert (await stage.send(chats[0], BEN)).sequence == 2
 
     play(scene)
 
@@ -116,7 +47,7 @@ def test_a_large_group_is_made_in_chunks(play: Play) -> None:
         last = await stage.rows.membership(chat, many[-1])
         assert last is not None
         assert last.intervals[-1].joined == 2
-        assert await stage.send(chat, many[-1]) == 4
+        assert (await stage.send(chat, many[-1], after=3)).sequence == 4
 
     play(scene)
 
@@ -137,7 +68,8 @@ def test_a_member_who_left_may_not_send_and_one_who_came_back_may(play: Play) ->
         await stage.manage.remove(chat, by(BEN), BEN)
         assert await code_of(stage.send(chat, BEN)) is Code.NOT_A_MEMBER
         await stage.manage.add(chat, by(ANNA), [BEN])
-        await stage.send(chat, BEN)
+        assert await code_of(stage.send(chat, BEN, after=3)) is Code.NOT_A_MEMBER
+        await stage.send(chat, BEN, after=4)
         row = await stage.rows.membership(chat, BEN)
         assert row is not None
         assert [tuple(i) for i in row.intervals] == [(0, 3), (3, None)]

@@ -10,8 +10,10 @@ from fixtures.engines import Space
 from fixtures.memory_log import MemoryLog
 from fixtures.tables import REGION, Tables
 
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.model import Entry, Kind, Seen
+from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen
 from tidings.messages.ports import COMMITTED, KeyTaken, Log, Occupied
 from tidings.messages.store import DynamoLog
 from tidings.platform.dynamo.opening import open_client
@@ -43,7 +45,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
     @asynccontextmanager
     async def in_dynamo() -> AsyncIterator[Log]:
         async with open_client(tables.url, REGION, tables.prefix) as client:
-            yield DynamoLog(client)
+            yield DynamoLog(client, SystemClock())
 
     return in_dynamo
 
@@ -60,6 +62,10 @@ def entry(sequence: int, key: str = "", content: bytes = b"hi", **more: Any) -> 
         content=content,
         **more,
     )
+
+
+def draft(key: str) -> Draft:
+    return Draft(kind=Kind.MESSAGE, sender=UserId("anna"), client_key=ClientKey(key), fingerprint=b"hi")
 
 
 def check(opened: Opened, test: Callable[[Log], Coroutine[Any, Any, None]]) -> None:
@@ -124,11 +130,10 @@ def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
 
 def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKey, other: ChatKey) -> None:
     async def test(log: Log) -> None:
-        assert await log.find_key(chat, entry(1).key) is None
         assert await log.append(chat, [entry(1, "k")], is_keyed=True) == COMMITTED
         assert await log.append(chat, [entry(2, "k", b"other")], is_keyed=True) == KeyTaken(Seen(1, b"hi"))
         assert await log.append(other, [entry(1, "k")], is_keyed=True) == COMMITTED
-        assert await log.find_key(chat, entry(1, "k").key) == Seen(1, b"hi")
+        assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) == Seen(1, b"hi")
         newest = await log.newest(chat)
         assert newest is not None
         assert newest.sequence == 1
@@ -140,7 +145,18 @@ def test_a_taken_place_does_not_take_the_key(opened: Opened, chat: ChatKey) -> N
     async def test(log: Log) -> None:
         await log.append(chat, [entry(1)])
         assert isinstance(await log.append(chat, [entry(1, "k")], is_keyed=True), Occupied)
-        assert await log.find_key(chat, entry(1, "k").key) is None
+        assert await log.append(chat, [entry(2, "k")], is_keyed=True) == COMMITTED
+
+    check(opened, test)
+
+
+def test_a_refusal_is_kept_and_no_other_try_gets_in(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        await log.append(chat, [entry(1)])
+        assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) is None
+        assert await log.refuse_key(chat, draft("k"), Code.BLOCKED) == Refusal(Code.NOT_A_MEMBER)
+        taken = await log.append(chat, [entry(2, "k")], is_keyed=True)
+        assert taken == KeyTaken(Refusal(Code.NOT_A_MEMBER))
 
     check(opened, test)
 
@@ -149,11 +165,12 @@ def test_a_follower_gets_everything_above_its_head_in_order(opened: Opened, chat
     async def test(log: Log) -> None:
         for n in range(1, 8):
             await log.append(chat, [entry(n)])
-        above = await log.follow(chat, 4)
+        above, has_more = await log.follow(chat, 4)
+        assert not has_more
         assert [(e.sequence, e.ordinal, e.kind, e.key, e.fingerprint) for e in above] == [
             (n, n - 1, Kind.MESSAGE, entry(n).key, b"hi") for n in (5, 6, 7)
         ]
-        assert list(await log.follow(chat, 7)) == []
+        assert list((await log.follow(chat, 7)).entries) == []
 
     check(opened, test)
 

@@ -14,7 +14,9 @@ from tidings.chats.model import (
     Standing,
     direct_chat,
     group_chat,
+    may_see,
     type_of,
+    visible,
 )
 from tidings.chats.rules import (
     MAX_STAYS,
@@ -22,10 +24,8 @@ from tidings.chats.rules import (
     Action,
     joined,
     left,
-    may_see,
     refuse,
     removal_of,
-    visible,
 )
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ClientKey, TenantId, UserId
@@ -82,6 +82,13 @@ def test_a_block_silences_and_takes_nothing_else(action: Action) -> None:
     free = refuse(action, Standing(ChatType.DIRECT, Role.MEMBER))
     blocked = refuse(action, Standing(ChatType.DIRECT, Role.MEMBER, is_blocked=True))
     assert blocked is (Code.BLOCKED if action in SILENCED else free)
+
+
+def test_who_was_out_since_he_first_tried_asks_anew() -> None:
+    back = Standing(ChatType.GROUP, Role.MEMBER, since=7)
+    assert refuse(Action.SEND, back, 6) is Code.NOT_A_MEMBER
+    assert refuse(Action.SEND, back, 7) is None
+    assert refuse(Action.SEND, back, None) is None
 
 
 def test_a_role_that_a_chat_does_not_have_may_nothing() -> None:

@@ -1,90 +1,14 @@
 """The lane on a log in memory: what is appended, what is read for it, what each sender hears."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
 
-import pytest
-from fixtures.memory_log import MemoryLog, MemoryMembers, seal
+from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
 
-from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.append import Appends
-from tidings.messages.lane import MAX_BATCH, World
-from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.lane import MAX_BATCH
+from tidings.messages.model import Appended, Kind
 from tidings.messages.rules import MAX_BACK
-
-CHAT = ChatKey(TenantId("acme"), ChatId("c"))
-ANNA, BEN = UserId("anna"), UserId("ben")
-
-
-def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, 10))
-
-
-class Stage:
-    """A chat of two, and one process that writes to it."""
-
-    def __init__(self) -> None:
-        self.log = MemoryLog({CHAT: [entry(1, Kind.CREATE)]})
-        self.members = MemoryMembers({ANNA, BEN})
-        self.appends = self.process()
-
-    def process(self) -> Appends[bool]:
-        return Appends(World(self.log, self.members, SystemClock(), epoch=0))
-
-    def send(
-        self,
-        key: str,
-        text: str = "hi",
-        *,
-        sender: UserId = ANNA,
-        after: int | None = 1,
-        via: Appends[bool] | None = None,
-    ) -> Awaitable[Appended]:
-        return (via or self.appends).append(CHAT, proposal(key, text, sender=sender, after=after))
-
-    def texts(self) -> list[bytes]:
-        return [e.content or b"" for e in self.log.entries[CHAT][1:]]
-
-
-def entry(sequence: int, kind: Kind, key: str = "", sender: UserId = ANNA, ordinal: int = 0) -> Entry:
-    return Entry(
-        sequence=sequence,
-        ordinal=ordinal,
-        kind=kind,
-        sender=sender,
-        client_key=ClientKey(key or f"{kind}-{sequence}"),
-        fingerprint=b"",
-        created_at_ms=0,
-    )
-
-
-def may(standing: bool, /) -> Code | None:  # noqa: FBT001 - the standing of these tests
-    return None if standing else Code.NOT_A_MEMBER
-
-
-def proposal(key: str, text: str, *, sender: UserId = ANNA, after: int | None = 1) -> Proposal[bool]:
-    draft = Draft(
-        kind=Kind.MESSAGE,
-        sender=sender,
-        client_key=ClientKey(key),
-        fingerprint=text.encode(),
-        body=text.encode(),
-    )
-    return Proposal(draft, may, after, seal)
-
-
-async def refusal(sending: Awaitable[Appended]) -> Code:
-    with pytest.raises(TidingsError) as caught:
-        await sending
-    return caught.value.code
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    while not holds():  # noqa: ASYNC110 - what is waited for is a list that fills
-        await asyncio.sleep(0)
 
 
 def test_a_warm_view_sends_with_one_append_and_no_read() -> None:
@@ -221,33 +145,6 @@ def test_who_is_not_a_member_is_refused_and_a_leave_that_passes_is_noticed() -> 
     run(check())
 
 
-def test_who_was_removed_after_his_message_got_in_still_hears_so() -> None:
-    async def check() -> None:
-        stage = Stage()
-        stage.log.failures = ["lost"]
-        assert await refusal(stage.send("a", sender=BEN)) is Code.OUTCOME_UNKNOWN
-        stage.members.members.discard(BEN)
-        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
-        assert await stage.send("a", sender=BEN) == Appended(2, is_repeat=True)
-
-    run(check())
-
-
-def test_the_same_holds_for_a_sender_without_a_position() -> None:
-    async def check() -> None:
-        stage = Stage()
-        stage.log.failures = ["lost"]
-        assert await refusal(stage.send("a", sender=BEN, after=None)) is Code.OUTCOME_UNKNOWN
-        stage.members.members.discard(BEN)
-        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
-        assert await stage.send("a", sender=BEN, after=None, via=stage.process()) == Appended(
-            2, is_repeat=True
-        )
-        assert await refusal(stage.send("b", sender=BEN, after=None)) is Code.NOT_A_MEMBER
-
-    run(check())
-
-
 def test_a_sender_without_a_position_is_found_by_his_row() -> None:
     async def check() -> None:
         stage = Stage()
@@ -257,19 +154,6 @@ def test_a_sender_without_a_position_is_found_by_his_row() -> None:
             await stage.send(f"b{n}")
         assert await stage.send("a", after=None, via=other) == Appended(first.sequence, is_repeat=True)
         assert await refusal(stage.send("a", "other", after=None, via=stage.process())) is Code.KEY_CONFLICT
-
-    run(check())
-
-
-@pytest.mark.parametrize("failure", ["lost", "unapplied"])
-def test_an_unknown_outcome_is_settled_by_the_next_try(failure: str) -> None:
-    async def check() -> None:
-        stage = Stage()
-        stage.log.failures = [failure]
-        assert await refusal(stage.send("a")) is Code.OUTCOME_UNKNOWN
-        await stage.send("b", sender=BEN)
-        await stage.send("a")
-        assert len(stage.texts()) == 2
 
     run(check())
 
@@ -303,79 +187,5 @@ def test_a_chat_that_is_not_there_is_said_to_be_so() -> None:
         stage = Stage()
         nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
         assert await refusal(stage.appends.append(nowhere, proposal("a", "hi"))) is Code.CHAT_NOT_FOUND
-
-    run(check())
-
-
-def test_a_cancelled_sender_leaves_the_lane_to_the_others() -> None:
-    async def check() -> None:
-        stage = Stage()
-        await stage.send("warm")
-        stage.log.gate = asyncio.Event()
-        worker = asyncio.ensure_future(stage.send("a"))
-        await until(lambda: stage.log.calls[-1] == "append 1")
-        waiting = asyncio.ensure_future(stage.send("b"))
-        gone = asyncio.ensure_future(stage.send("c"))
-        await asyncio.sleep(0)
-        worker.cancel()
-        gone.cancel()
-        await asyncio.sleep(0)
-        stage.log.gate.set()
-        assert (await waiting).sequence == 3
-        assert [t.partition(b":")[2] for t in stage.texts()] == [b"hi", b"hi"]
-
-    run(check())
-
-
-def test_an_overloaded_log_answers_those_who_tried_and_the_rest_go_on() -> None:
-    async def check() -> None:
-        stage = Stage()
-        await stage.send("warm")
-        stage.log.failures = ["overloaded"]
-        assert await refusal(stage.send("a")) is Code.OVERLOADED
-        assert (await stage.send("a")).sequence == 3
-
-    run(check())
-
-
-def test_a_bug_in_the_world_answers_everybody_who_waits() -> None:
-    async def check() -> None:
-        stage = Stage()
-        await stage.send("warm")
-        stage.log.gate = asyncio.Event()
-        sends = [asyncio.ensure_future(stage.send(f"k{n}")) for n in range(3)]
-        await until(lambda: stage.log.calls[-1] == "append 1")
-        stage.log.apply = None  # type: ignore[assignment, method-assign]
-        stage.log.gate.set()
-        answers = await asyncio.gather(*sends, return_exceptions=True)
-        assert all(isinstance(answer, Exception) for answer in answers)
-
-    run(check())
-
-
-def test_what_passes_through_the_process_keeps_the_view_warm() -> None:
-    async def check() -> None:
-        stage = Stage()
-        await stage.send("a")
-        await stage.send("b", via=stage.process())
-        for one in stage.log.entries[CHAT]:
-            stage.appends.observe(CHAT, one)
-        stage.log.calls.clear()
-        assert (await stage.send("c")).sequence == 4
-        assert stage.log.calls == ["append 1"]
-
-    run(check())
-
-
-def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
-    async def check() -> None:
-        stage = Stage()
-        appends: Appends[bool] = Appends(stage.appends._world, lanes_kept=2)
-        for n in range(5):
-            chat = ChatKey(TenantId("acme"), ChatId(f"c{n}"))
-            stage.log.entries[chat] = [entry(1, Kind.CREATE)]
-            await appends.append(chat, proposal("a", "hi"))
-        assert len(appends._lanes) == 2
-        assert list(appends._lanes)[-1].chat == "c4"
 
     run(check())

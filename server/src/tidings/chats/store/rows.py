@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from tidings.chats import items
-from tidings.chats.model import Chat, Membership, Standing, standing_of
+from tidings.chats.model import Chat, Interval, Membership, Standing, standing_of
+from tidings.chats.store import items
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
@@ -28,6 +28,10 @@ class DynamoRows:
 
     async def standing(self, chat: ChatKey, user: UserId) -> Standing:
         return standing_of(chat.chat, await self.membership(chat, user))
+
+    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        row = await self.membership(chat, user)
+        return () if row is None else row.intervals
 
     async def chat(self, chat: ChatKey) -> Chat | None:
         try:
@@ -117,7 +121,7 @@ class DynamoRows:
         return Beside(patterns.RENAME, (rename,))
 
     def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> Beside:
-        flags = ((user, "blocks_other"), (other, "blocked_by_other"))
+        flags = ((user, "blocks"), (other, "blocked"))
         marks = [
             Update(
                 table=_MEMBERS,

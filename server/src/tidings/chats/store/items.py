@@ -55,8 +55,8 @@ def membership_of(item: Item) -> Membership:
         role=Role(item["role"]),
         intervals=tuple(Interval(*(int(n) for n in pair)) for pair in item["intervals"]),
         muted_until_ms=None if item.get("muted_until") is None else int(item["muted_until"]),
-        blocks_other=item.get("blocks_other", False),
-        blocked_by_other=item.get("blocked_by_other", False),
+        blocks_other=item.get("blocks", False),
+        blocked_by_other=item.get("blocked", False),
     )
 
 

@@ -6,8 +6,9 @@ A message's id is not stored: it spells the item's own key.
 from datetime import UTC, datetime
 from typing import Any
 
+from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
-from tidings.messages.model import Entry, Kind, Seen, SendKey
+from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
 from tidings.platform.dynamo.values import Attributes, Item, Value
 
 _OPTIONAL = (
@@ -34,6 +35,10 @@ KEYS_ONLY_NAMES = {
 
 def partition(chat: ChatKey) -> str:
     return f"{chat.tenant}#{chat.chat}"
+
+
+def ephemeral_partition(chat: ChatKey) -> str:
+    return f"{chat.tenant}#{chat.chat}#ephemeral"
 
 
 def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
@@ -76,7 +81,7 @@ def entry_of(item: Item) -> Entry:
         redacted_at_ms=_optional_ms(item, "redacted_at"),
         users=tuple(item.get("users", ())),
         large=item.get("large", False),
-        reaction_counts=item.get("reaction_counts"),
+        reaction_counts=_counts(item.get("reaction_counts")),
         reaction_users=tuple(item.get("reaction_users", ())),
         **{field: item.get(name) for name, field in _OPTIONAL},
     )
@@ -98,7 +103,20 @@ def key_sort(key: SendKey) -> str:
     return f"{key.sender}#{key.client_key}"
 
 
-def seen_of(item: Item) -> Seen:
+def refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: int) -> Attributes:
+    """The same row with a refusal in the place of a sequence, so that no other try gets in."""
+    return {
+        "chat_id": partition(chat),
+        "client_message_id": key_sort(draft.key),
+        "refused": code.value,
+        "created_at": time_text(now_ms),
+        "ttl": now_ms // 1000 + ttl_s,
+    }
+
+
+def answer_of(item: Item) -> Seen | Refusal:
+    if "refused" in item:
+        return Refusal(Code(item["refused"]))
     return Seen(int(item["sequence"]), item["fingerprint"])
 
 
@@ -116,3 +134,7 @@ def time_ms(text: str) -> int:
 def _optional_ms(item: Item, name: str) -> int | None:
     value: Any = item.get(name)
     return None if value is None else time_ms(value)
+
+
+def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:
+    return None if value is None else {emoji: int(count) for emoji, count in value.items()}

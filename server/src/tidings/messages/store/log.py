@@ -1,23 +1,24 @@
 """The log in DynamoDB. Thin: conditions and shapes are here, decisions are not."""
 
 from collections.abc import Sequence
-from typing import NoReturn
 
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
 from tidings.messages import model
-from tidings.messages.items import (
+from tidings.messages.model import Draft, Entry, Refusal, Seen, SendKey
+from tidings.messages.ports import COMMITTED, ROW_REFUSED, Followed, KeyTaken, Occupied, Outcome
+from tidings.messages.store.items import (
     KEYS_ONLY,
     KEYS_ONLY_NAMES,
+    answer_of,
     entry_item,
     entry_of,
     key_item,
-    key_sort,
     partition,
-    seen_of,
+    refusal_item,
 )
-from tidings.messages.model import Entry, Seen, SendKey
-from tidings.messages.ports import COMMITTED, ROW_REFUSED, KeyTaken, Occupied, Outcome
+from tidings.messages.store.outcomes import unread, unwritten
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.client import Client
@@ -39,8 +40,9 @@ _LOG, _KEYS = "messages", "idempotency_keys"
 class DynamoLog:
     """`append_timeout_s` bounds how long an unanswered append is repeated before its outcome is called unknown."""
 
-    def __init__(self, client: Client, *, append_timeout_s: float = 5.0) -> None:
+    def __init__(self, client: Client, clock: Clock, *, append_timeout_s: float = 5.0) -> None:
         self._client = client
+        self._clock = clock
         self._append_timeout_s = append_timeout_s
 
     async def newest(self, chat: ChatKey) -> Entry | None:
@@ -51,7 +53,7 @@ class DynamoLog:
             unread(error)
         return entry_of(page.items[0]) if page.items else None
 
-    async def follow(self, chat: ChatKey, after: int) -> Sequence[Entry]:
+    async def follow(self, chat: ChatKey, after: int) -> Followed:
         query = Query(
             condition="chat_id = :c AND #s > :n",
             values={":c": partition(chat), ":n": after},
@@ -62,25 +64,26 @@ class DynamoLog:
             page = await self._client.query(patterns.FOLLOW, query)
         except DynamoError as error:
             unread(error)
-        return [entry_of(item) for item in page.items]
+        return Followed([entry_of(item) for item in page.items], has_more=page.start is not None)
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
         found: list[tuple[SendKey, Seen]] = []
-        while after < up_to:
-            entries = await self.follow(chat, after)
-            if not entries:
-                break
-            after = entries[-1].sequence
+        has_more = True
+        while has_more and after < up_to:
+            entries, has_more = await self.follow(chat, after)
+            after = entries[-1].sequence if entries else after
             found += [(e.key, Seen(e.sequence, e.fingerprint)) for e in entries if e.sequence <= up_to]
         return found
 
-    async def find_key(self, chat: ChatKey, key: SendKey) -> Seen | None:
-        row = {"chat_id": partition(chat), "client_message_id": key_sort(key)}
+    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> Seen | Refusal | None:
+        row = refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
         try:
-            item = await self._client.get(patterns.FIND_KEY, row)
+            await self._client.put(patterns.REFUSE_KEY, row, condition=ABSENT, repeatable=True)
+        except ConditionFailedError as failed:
+            return None if failed.item is None else answer_of(failed.item)
         except DynamoError as error:
-            unread(error)
-        return None if item is None else seen_of(item)
+            unwritten(error)
+        return None
 
     async def append(
         self,
@@ -136,7 +139,7 @@ class DynamoLog:
         """A key that is taken settles it; a place that is taken means that the view was behind."""
         key = error.reasons[count] if is_keyed else Reason()
         if key.is_condition and key.item is not None:
-            return KeyTaken(seen_of(key.item))
+            return KeyTaken(answer_of(key.item))
         if any(reason.is_condition for reason in error.reasons[:count]):
             there = error.reasons[0].item
             return Occupied(None if there is None else entry_of(there))
@@ -149,24 +152,3 @@ def _pattern(beside: Beside | None, *, is_keyed: bool) -> AccessPattern:
     if beside is not None:
         return beside.pattern
     return patterns.APPEND_KEYED if is_keyed else patterns.APPEND_BATCH
-
-
-def unread(error: DynamoError) -> NoReturn:
-    if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The log can't be read right now: {error}") from error
-    raise error
-
-
-def unwritten(error: DynamoError) -> NoReturn:
-    """A throttle or a conflict does not settle an earlier try that was not answered."""
-    if error.maybe_applied:
-        raise TidingsError(
-            Code.OUTCOME_UNKNOWN,
-            "The store did not answer in time: the message may have been taken.",
-            hint="Send it again with the same key; it will not be doubled.",
-        ) from error
-    if error.transient:
-        raise TidingsError(
-            Code.OVERLOADED, f"The store refused for now, nothing was written: {error}"
-        ) from error
-    raise error
