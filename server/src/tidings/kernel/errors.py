@@ -41,6 +41,8 @@ class Code(StrEnum):
     AFTER_ABOVE_HEAD = "after_above_head"
     CATCH_UP_FIRST = "catch_up_first"
     CHANGED_MEANWHILE = "changed_meanwhile"
+    CONTENT_UNREADABLE = "content_unreadable"
+    KEYS_UNAVAILABLE = "keys_unavailable"
     OUTCOME_UNKNOWN = "outcome_unknown"
     OVERLOADED = "overloaded"
     INTERNAL = "internal"
@@ -56,6 +58,7 @@ _RETRYABLE = frozenset(
         Code.ENGINE_UNREACHABLE,
         Code.ENGINES_BUSY,
         Code.CHANGED_MEANWHILE,
+        Code.KEYS_UNAVAILABLE,
         Code.OUTCOME_UNKNOWN,
         Code.OVERLOADED,
     }
