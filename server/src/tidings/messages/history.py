@@ -136,12 +136,14 @@ class History:
 
     async def _show(self, chat: ChatKey, entries: Sequence[Entry]) -> list[Shown]:
         """Ephemeral content stands apart; it is asked for only where there is some to show."""
-        keys, now_ms = await self._keys.of(chat.tenant), self._clock.now_ms()
+        now_ms = self._clock.now_ms()
         alive = [
             e.sequence for e in entries if e.visible_until_ms is not None and state(e, now_ms) is State.THERE
         ]
         apart = await self._reader.ephemeral(chat, min(alive) - 1, max(alive)) if alive else {}
-        return [self._shown(chat, e, e.content or apart.get(e.sequence), keys, now_ms) for e in entries]
+        sealed = [e.content or apart.get(e.sequence) for e in entries]
+        keys = await self._keys.of(chat.tenant, [content for content in sealed if content is not None])
+        return [self._shown(chat, e, c, keys, now_ms) for e, c in zip(entries, sealed, strict=True)]
 
     def _shown(
         self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: TenantKeys, now_ms: int

@@ -1,6 +1,6 @@
 """What the append asks of the world. Each method says what it guarantees."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -140,6 +140,9 @@ class TenantKeys(Protocol):
 
 
 class Keys(Protocol):
-    async def of(self, tenant: TenantId, /) -> TenantKeys:
-        """The tenant's keys; quick once they were asked for. Makes them for a tenant that has none."""
+    async def of(self, tenant: TenantId, contents: Collection[bytes] = (), /) -> TenantKeys:
+        """The tenant's keys, those of these contents among them; quick once they were asked for.
+
+        Makes them for a tenant that has none.
+        """
         ...

@@ -27,7 +27,7 @@ from tidings.messages.content import Content, decode
 from tidings.messages.lane import World
 from tidings.messages.model import Entry, Kind
 from tidings.messages.send import Send
-from tidings.messages.store import DynamoLog
+from tidings.messages.store import DynamoChanges, DynamoLog
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
 from tidings.tables.patterns import delivery as patterns
@@ -71,7 +71,8 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
-def may(standing: bool, /) -> Code | None:  # noqa: FBT001 - the standing of these tests
+def may(standing: bool, after: int | None, /) -> Code | None:  # noqa: FBT001 - the standing of these tests
+    del after
     return None if standing else Code.NOT_A_MEMBER
 
 
@@ -89,9 +90,11 @@ def entry_of_creation() -> Entry:
 
 async def send_all_shapes(client: Client, ring: KeyRing) -> None:
     """One by one, together in a transaction, with an idempotency row; read back; and a preview in a chat-list row."""
-    log = DynamoLog(client)
+    clock = SystemClock()
+    log = DynamoLog(client, clock)
     await log.append(CHAT, [entry_of_creation()])
-    send = Send(Appends(World(log, MemoryMembers({ANNA}), SystemClock(), epoch=0)), ring, may)
+    appends = Appends(World(log, MemoryMembers({ANNA}), clock, epoch=0))
+    send = Send(appends, DynamoChanges(), keys=ring, may_send=may, clock=clock)
     content = Content(text=WORDS, data={"again": WORDS})
     await send(CHAT, ANNA, ClientKey("alone"), content, after=1)
     await asyncio.gather(*(send(CHAT, ANNA, ClientKey(f"k{n}"), content, after=1) for n in range(6)))
