@@ -38,6 +38,8 @@ class Fleet:
     home: Path
     cache: Cache
     progress: Progress = silent
+    dies_with_us: bool = False
+    """For tests: engines that nobody stops any more don't outlive the process that started them."""
     _state: State = field(init=False)
 
     def __post_init__(self) -> None:
@@ -147,7 +149,8 @@ class Fleet:
     def _spawn(self, node: Node) -> Running:
         runner = RUNNERS[node.kind]
         runner.prepare(node, self.cache)
-        return Running(node, process.spawn(runner.command(node, self.cache), node.log, node.data, {}))
+        command = runner.command(node, self.cache)
+        return Running(node, process.spawn(command, node.log, node.data, dies_with_us=self.dies_with_us))
 
     def _await_ready(self, launched: list[Running], timeout_s: float) -> None:
         waiting, deadline = list(launched), time.monotonic() + timeout_s

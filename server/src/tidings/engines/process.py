@@ -3,9 +3,11 @@
 A pid alone is no identity, because numbers are used again; the time of birth goes with it.
 """
 
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,8 +41,11 @@ def _is_dead(process: psutil.Process) -> bool:
     return process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
 
 
-def spawn(command: list[str], log: Path, cwd: Path, environ: dict[str, str]) -> Pid:
-    """Start a process of its own session, so that a Ctrl-C meant for us does not reach it."""
+def spawn(command: list[str], log: Path, cwd: Path, *, dies_with_us: bool = False) -> Pid:
+    """Start a process of its own session, so that a Ctrl-C meant for us does not reach it.
+
+    `dies_with_us`: not even a kill -9 of ours leaves it behind (where the system knows how: Linux).
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
         child = subprocess.Popen(  # noqa: S603 - the command is ours
@@ -49,12 +54,22 @@ def spawn(command: list[str], log: Path, cwd: Path, environ: dict[str, str]) -> 
             stdout=out,
             stderr=subprocess.STDOUT,
             cwd=cwd,
-            env=os.environ | environ,
             start_new_session=True,
+            preexec_fn=_die_with_parent if dies_with_us and sys.platform == "linux" else None,  # noqa: PLW1509
         )
     # Whoever runs it later is not its parent; nobody waits for it but a fixture in the same process.
     child.returncode = 0
     return Pid(child.pid, psutil.Process(child.pid).create_time())
+
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def _die_with_parent() -> None:
+    """Runs in the child, between fork and exec: only a system call, no lock."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def send(pids: Iterable[Pid], number: signal.Signals) -> None:

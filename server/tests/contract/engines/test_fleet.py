@@ -214,6 +214,23 @@ def test_a_start_that_fails_leaves_nothing_behind(own_fleet: Start, tmp_path: Pa
     assert mine == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
+def test_engines_of_a_test_do_not_outlive_a_killed_test_run(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path\n"
+        "from tidings.engines.cache import user_cache; from tidings.engines.fleet import Fleet\n"
+        "from tidings.engines.model import Engine, Wish\n"
+        "fleet = Fleet(Path(sys.argv[1]), user_cache(), dies_with_us=True)\n"
+        "fleet.start(Wish(engines=frozenset({Engine.VALKEY})))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, timeout=60)
+    (left,) = Fleet(tmp_path, user_cache()).status()
+    deadline = time.monotonic() + 10
+    while left.is_alive:
+        assert time.monotonic() < deadline, "Valkey outlived the process that started it"
+
+
 def test_the_command_line_starts_shows_and_stops(tmp_path: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", "from tidings.run.cli import main; main()", *words]

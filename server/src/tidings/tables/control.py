@@ -1,0 +1,279 @@
+"""DynamoDB's control plane: looks at tables and changes them, one call at a time. Decides nothing.
+
+The only file of this package that knows botocore; the data plane is `platform.dynamo`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,  # noqa: A004 - botocore's own name for it
+    HTTPClientError,
+    NoCredentialsError,
+)
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.tables import requests
+from tidings.tables.diff import Aspect, Change, capacity_target, tags
+from tidings.tables.model import PITR_DAYS, Table, Units
+from tidings.tables.seen import Seen, read_table, read_ttl
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+AWS = "aws"
+AWS_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
+# An engine outside AWS checks no credentials, but wants some; DynamoDB Local takes letters and digits only.
+NO_KEY = "tidings"
+
+GAPS_BY_SERVER = {
+    # takes a table class and forgets it
+    "jetty": frozenset({Aspect.TABLE_CLASS}),
+    # keeps the capacity that an index was created with, whatever it is told later
+    "dynoxide": frozenset({Aspect.INDEX_CAPACITY}),
+}
+PROBE = "tidings-not-there"
+
+
+def is_aws(endpoint: str) -> bool:
+    return endpoint == AWS or (urlsplit(endpoint).hostname or "").endswith(AWS_HOSTS)
+
+
+def connect(endpoint: str, region: str) -> "DynamoDBClient":
+    key = None if is_aws(endpoint) else NO_KEY
+    client = botocore.session.Session().create_client(
+        "dynamodb",
+        region_name=region,
+        endpoint_url=None if endpoint == AWS else endpoint,
+        aws_access_key_id=key,
+        aws_secret_access_key=key,
+        config=Config(
+            retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=5, read_timeout=30
+        ),
+    )
+    return cast("DynamoDBClient", client)
+
+
+class ControlPlane:
+    """The tables of one installation. What the engine does not know is left out: `not_known`."""
+
+    def __init__(
+        self, client: "DynamoDBClient", prefix: str, not_known: frozenset[Aspect] = frozenset()
+    ) -> None:
+        self.client = client
+        self.prefix = prefix
+        self.not_known = not_known
+
+    def observe(self, tables: Iterable[Table]) -> dict[str, Seen]:
+        """The declared tables that are there, and all others under the prefix."""
+        names = {self.prefix + table.name for table in tables} | set(self._names_under_prefix())
+        found = (self.look(name) for name in sorted(names))
+        return {seen.name: seen for seen in found if seen is not None}
+
+    def _names_under_prefix(self) -> list[str]:
+        """Without a prefix that would be anybody's tables, so none is told."""
+        if not self.prefix:
+            return []
+        with told("list the tables"):
+            pages = self.client.get_paginator("list_tables").paginate()
+            return [name for page in pages for name in page["TableNames"] if name.startswith(self.prefix)]
+
+    def look(self, name: str) -> Seen | None:
+        with told(f"look at {name}"):
+            try:
+                seen = read_table(self.client.describe_table(TableName=name)["Table"])
+            except self.client.exceptions.ResourceNotFoundException:
+                return None
+            if seen.is_half_there:
+                return seen
+            ttl = self.client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+            return replace(seen, ttl=read_ttl(ttl), has_pitr=self._has_pitr(name), tags=self._tags(seen.arn))
+
+    def create(self, table: Table) -> None:
+        name = self.prefix + table.name
+        with told(f"create {name}"):
+            try:
+                self.client.create_table(**requests.create_table(table, name, tags(table, self.prefix)))
+            except self.client.exceptions.ResourceInUseException:
+                return  # somebody else applies at the same time; the look that follows compares
+
+    def change(self, table: Table, seen: Seen, change: Change) -> bool:
+        busy = self.client.exceptions
+        with told(f"change {change.aspect} of {seen.name}"):
+            try:
+                _CHANGES[change.aspect](self, table, seen, change)
+            except (
+                busy.ResourceInUseException,
+                busy.LimitExceededException,
+                busy.ContinuousBackupsUnavailableException,
+            ):
+                return False
+            return True
+
+    def _has_pitr(self, name: str) -> bool:
+        if Aspect.PITR in self.not_known:
+            return False
+        answer = self.client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+        recovery = answer.get("PointInTimeRecoveryDescription", {})
+        return recovery.get("PointInTimeRecoveryStatus") == "ENABLED"
+
+    def _tags(self, arn: str) -> dict[str, str]:
+        if Aspect.TAGS in self.not_known:
+            return {}
+        pages = self.client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
+        return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
+
+
+def _set_deletion_protection(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+    plane.client.update_table(TableName=seen.name, DeletionProtectionEnabled=table.is_deletion_protected)
+
+
+def _set_tags(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+    plane.client.tag_resource(ResourceArn=seen.arn, Tags=requests.tag_list(tags(table, plane.prefix)))
+
+
+def _set_pitr(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+    plane.client.update_continuous_backups(
+        TableName=seen.name,
+        PointInTimeRecoverySpecification={
+            "PointInTimeRecoveryEnabled": table.has_pitr,
+            "RecoveryPeriodInDays": PITR_DAYS,
+        },
+    )
+
+
+def _set_ttl(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+    """One attribute has to be turned off before another is turned on; the second step comes with the next look."""
+    attribute = seen.ttl or (table.ttl.attribute if table.ttl else "")
+    plane.client.update_time_to_live(
+        TableName=seen.name,
+        TimeToLiveSpecification={"Enabled": seen.ttl is None, "AttributeName": attribute},
+    )
+
+
+def _set_stream(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+    """The same in two steps: a view can't be changed, only a new stream has another."""
+    if seen.stream is None and table.stream is not None:
+        plane.client.update_table(
+            TableName=seen.name,
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": table.stream.value},
+        )
+    else:
+        plane.client.update_table(TableName=seen.name, StreamSpecification={"StreamEnabled": False})
+
+
+def _set_table_class(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+    plane.client.update_table(TableName=seen.name, TableClass=table.table_class.value)
+
+
+def _set_capacity(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+    target = capacity_target(table, seen)
+    turns_provisioned = target is not None and seen.units is None
+    index_units = _index_units(table, seen) if turns_provisioned else {}
+    plane.client.update_table(**requests.change_capacity(seen.name, target, index_units))
+
+
+def _index_units(table: Table, seen: Seen) -> dict[str, Units]:
+    """An index that still has them from before may not be told again."""
+    there = [index for index in table.indexes if index.name in seen.indexes]
+    return {index.name: index.units for index in there if seen.indexes[index.name].units != index.units}
+
+
+def _create_index(plane: ControlPlane, table: Table, seen: Seen, change: Change) -> None:
+    index = next(index for index in table.indexes if index.name == change.index)
+    plane.client.update_table(**requests.create_index(table, seen.name, index))
+
+
+def _set_index_capacity(plane: ControlPlane, table: Table, seen: Seen, change: Change) -> None:
+    index = next(index for index in table.indexes if index.name == change.index)
+    target = seen.indexes[index.name].units.raised_to(index.units)
+    plane.client.update_table(
+        TableName=seen.name, GlobalSecondaryIndexUpdates=[requests.index_capacity(index.name, target)]
+    )
+
+
+_CHANGES: dict[Aspect, Callable[[ControlPlane, Table, Seen, Change], None]] = {
+    Aspect.DELETION_PROTECTION: _set_deletion_protection,
+    Aspect.TAGS: _set_tags,
+    Aspect.PITR: _set_pitr,
+    Aspect.TTL: _set_ttl,
+    Aspect.STREAM: _set_stream,
+    Aspect.TABLE_CLASS: _set_table_class,
+    Aspect.CAPACITY: _set_capacity,
+    Aspect.INDEX: _create_index,
+    Aspect.INDEX_CAPACITY: _set_index_capacity,
+}
+
+
+def find_gaps(client: "DynamoDBClient", region: str) -> frozenset[Aspect]:
+    """What an engine outside AWS has no notion of: asked with a table that is not there."""
+    arn = f"arn:aws:dynamodb:{region}:000000000000:table/{PROBE}"
+    with told("ask the engine what it knows"):
+        backups = _refusal(lambda: client.describe_continuous_backups(TableName=PROBE))
+        tagging = _refusal(lambda: client.list_tags_of_resource(ResourceArn=arn))
+    gaps = {
+        aspect for aspect, answer in ((Aspect.PITR, backups), (Aspect.TAGS, tagging)) if _is_unknown(answer)
+    }
+    return frozenset(gaps) | _gaps_of_server(backups)
+
+
+def _refusal(call: Callable[[], object]) -> ClientError | None:
+    try:
+        call()
+    except ClientError as error:
+        return error
+    return None
+
+
+def _is_unknown(answer: ClientError | None) -> bool:
+    return answer is not None and answer.response["Error"]["Code"] == "UnknownOperationException"
+
+
+def _gaps_of_server(answer: ClientError | None) -> frozenset[Aspect]:
+    if answer is None:
+        return frozenset()
+    server = answer.response["ResponseMetadata"]["HTTPHeaders"].get("server", "").lower()
+    return next((gaps for name, gaps in GAPS_BY_SERVER.items() if server.startswith(name)), frozenset())
+
+
+@contextmanager
+def told(doing: str) -> Iterator[None]:
+    """Errors of botocore as ours: what was being done, what AWS said, what to do."""
+    try:
+        yield
+    except NoCredentialsError as error:
+        raise TidingsError(
+            Code.TABLES_FAILED,
+            f"Could not {doing}: no AWS credentials",
+            hint="Give them as for every AWS tool: a profile, AWS_ACCESS_KEY_ID …, or a role.",
+        ) from error
+    except (ConnectionError, HTTPClientError) as error:
+        raise TidingsError(
+            Code.ENGINE_UNREACHABLE,
+            f"Could not {doing}: {error}",
+            hint="Is dynamo.endpoint right (`tidings config show`), and does the engine run?",
+        ) from error
+    except ClientError as error:
+        raise _failed(doing, error) from error
+    except BotoCoreError as error:
+        raise TidingsError(Code.TABLES_FAILED, f"Could not {doing}: {error}") from error
+
+
+def _failed(doing: str, error: ClientError) -> TidingsError:
+    said = error.response["Error"]
+    is_ttl = error.operation_name == "UpdateTimeToLive"
+    return TidingsError(
+        Code.TABLES_FAILED,
+        f"Could not {doing}: {said['Code']}: {said['Message']}",
+        hint="AWS allows one change of TTL in an hour. Apply again later; it goes on from here."
+        if is_ttl
+        else "What was done until now stays. Apply again when the cause is mended.",
+        details={"aws_code": said["Code"]},
+    )

@@ -1,0 +1,210 @@
+"""The twelve tables, declared once. `tables plan`, `apply`, `check`, the docs and the tests all read this.
+
+A change of a key or an index here is a decision (docs/adr), and `tables apply` refuses it where data stands.
+"""
+
+from tidings.tables.items import accounts, chat, inbox
+from tidings.tables.model import (
+    Backup,
+    Index,
+    Key,
+    KeyType,
+    Load,
+    Projection,
+    StreamView,
+    Table,
+    Ttl,
+    Units,
+)
+
+# Provisioned capacity is twice the expected average, a read counted as one unit, and never less than 5: what is
+# not used is saved up for 300 s, so 5 let a transaction with 97 new members (194) through.
+# `tables apply` raises capacity to these figures and never lowers it: auto scaling and people raise it too.
+
+MESSAGES = Table(
+    name="messages",
+    partition=Key("chat_id"),
+    sort=Key("sequence", KeyType.NUMBER),
+    items=(*chat.LOG, chat.EPHEMERAL_CONTENT),
+    ttl=Ttl("expires_at", "ephemeral content until it expires; an entry of the log never carries it"),
+    stream=StreamView.NEW_AND_OLD_IMAGES,
+    backup=Backup.CRITICAL,
+    load=Load(100, 12, 5),
+    why="The log of every chat: one partition per chat, in order. The relay audits its stream. New images and "
+    "keys would do for that; a standby region asks for old images too, and the view can't be changed once there "
+    "is one. So what was redacted or has expired can be read from the stream for another 24 hours.",
+    capacity_why="Highly variable; nobody foresees a viral chat.",
+)
+CHAT_COUNTERS = Table(
+    name="chat_counters",
+    partition=Key("chat_id"),
+    items=(chat.COUNTER,),
+    backup=Backup.CRITICAL,
+    load=Load(0, 12, 0.01),
+    why="What is known of a chat's head, for chats too large to write a row per member. Follows the log.",
+    capacity_why="As variable as messages.",
+)
+IDEMPOTENCY_KEYS = Table(
+    name="idempotency_keys",
+    partition=Key("chat_id"),
+    sort=Key("client_message_id"),
+    items=(chat.IDEMPOTENCY_KEY,),
+    ttl=Ttl("ttl", "7 days, longer than any retry"),
+    backup=Backup.EPHEMERAL,
+    is_deletion_protected=False,
+    load=Load(12, 12, 0.5),
+    why="A repeat by a sender without a position finds the first answer here. Not protected from deletion: "
+    "after a restore or a failover it is emptied, by deleting it and applying.",
+    capacity_why="As variable as messages.",
+)
+USERS = Table(
+    name="users",
+    partition=Key("user_id"),
+    items=(accounts.USER_ROW,),
+    indexes=(
+        Index(
+            "phone_number-index",
+            partition=Key("phone_number"),
+            template=accounts.PHONE,
+            projection=Projection.KEYS_ONLY,
+            units=Units(5, 5),
+            why="Finds a user by phone number at login. Only `user_id` is needed, and keys are always projected; "
+            "the user's row, read strongly, then says whether the number is still theirs.",
+        ),
+    ),
+    backup=Backup.CRITICAL,
+    units=Units(40, 5),
+    load=Load(20, 0.1, 0.05),
+    why="Identity and profile, always by id after login.",
+    capacity_why="Predictable; grows with the user base.",
+)
+CHATS = Table(
+    name="chats",
+    partition=Key("chat_id"),
+    items=(chat.CHAT_ROW,),
+    backup=Backup.CRITICAL,
+    units=Units(60, 5),
+    load=Load(30, 0.5, 0.01),
+    why="What a chat is called and of which type it is; not its members, who would make every join a rewrite.",
+    capacity_why="Predictable; grows with new chats.",
+)
+CHAT_MEMBERSHIPS = Table(
+    name="chat_memberships",
+    partition=Key("chat_id"),
+    sort=Key("user_id"),
+    items=(chat.MEMBERSHIP,),
+    indexes=(
+        Index(
+            "user_chats-index",
+            partition=Key("user_id"),
+            sort=Key("chat_id"),
+            template=chat.OWN_USER,
+            projection=Projection.ALL,
+            units=Units(5, 5),
+            why="All chats of a user from the authority on membership: for support, export and erasure, and to "
+            "build chat-list rows again. The chat list itself reads `delivery_state`.",
+        ),
+    ),
+    backup=Backup.CRITICAL,
+    units=Units(100, 5),
+    load=Load(50, 1, 0.1),
+    why="Who may read and write what, as intervals of sequences; rows are never deleted.",
+    capacity_why="Predictable; grows with changes of membership.",
+)
+DELIVERY_STATE = Table(
+    name="delivery_state",
+    partition=Key("user_id"),
+    sort=Key("chat_id"),
+    items=(chat.CHAT_LIST_ROW, chat.BLOCK),
+    backup=Backup.CRITICAL,
+    load=Load(50, 20, 0.1),
+    why="A user's watermarks and chat list: one Query gives both, and what a device missed.",
+    capacity_why="Bursts when everybody reconnects at once.",
+)
+SESSIONS = Table(
+    name="sessions",
+    partition=Key("session_id"),
+    items=(accounts.SESSION,),
+    indexes=(
+        Index(
+            "user_sessions-index",
+            partition=Key("user_id"),
+            template=chat.OWN_USER,
+            projection=Projection.ALL,
+            units=Units(5, 5),
+            why="Lists a user's devices, to look at and to revoke.",
+        ),
+    ),
+    ttl=Ttl("ttl", "until the session expires"),
+    backup=Backup.EPHEMERAL,
+    units=Units(20, 5),
+    load=Load(10, 1, 0.01),
+    why="Logins of devices. Lost, users log in again.",
+    capacity_why="Predictable; in proportion to active users.",
+)
+PENDING_QUEUE = Table(
+    name="pending_queue",
+    partition=Key("user_id"),
+    sort=Key("message_key"),
+    items=(chat.PENDING,),
+    ttl=Ttl("ttl", "30 days"),
+    backup=Backup.EPHEMERAL,
+    why="What a user missed while no device had a route, for one quick drain. Never the truth: the log and the "
+    "rows of `delivery_state` are.",
+    capacity_why="Idle while people are online and a burst when a region of the network goes away.",
+)
+TENANTS = Table(
+    name="tenants",
+    partition=Key("tenant"),
+    sort=Key("item"),
+    items=(
+        accounts.TENANT_SETTINGS,
+        accounts.API_KEY,
+        accounts.SIGNING_KEY,
+        accounts.DATA_KEY,
+        accounts.ONE_TIME_CODE,
+    ),
+    ttl=Ttl("ttl", "one-time codes, minutes; nothing else here carries it"),
+    backup=Backup.CRITICAL,
+    why="Settings and keys of each tenant, read through a cache in every process. Without the data keys "
+    "nothing that is encrypted can be read again.",
+    capacity_why="Next to nothing, then every process at once after a deployment; a throttled read here "
+    "refuses people, and on demand it costs cents.",
+)
+LEASES = Table(
+    name="leases",
+    partition=Key("lease"),
+    items=(accounts.LEASE,),
+    ttl=Ttl("ttl", "leases of stream shards, some days after the shard has closed; others do not carry it"),
+    backup=Backup.EPHEMERAL,
+    is_deletion_protected=False,
+    why="Who does the work that one process does at a time. Shards of the stream come and go every few hours, "
+    "so their leases expire. Lost, everybody takes a lease anew.",
+    capacity_why="Steady but small, and a throttled renewal loses a lease: the few cents are better spent.",
+)
+INBOX = Table(
+    name="inbox",
+    partition=Key("PK"),
+    sort=Key("SK"),
+    items=inbox.INBOX,
+    ttl=Ttl("ttl", "keys, jobs, content and log of broadcasts after their retention; never a counted row"),
+    backup=Backup.CRITICAL,
+    why="Notices are one access pattern, so they are one table.",
+    capacity_why="A send to many users is a burst, then nothing.",
+)
+
+TABLES = (
+    MESSAGES,
+    CHAT_COUNTERS,
+    IDEMPOTENCY_KEYS,
+    USERS,
+    CHATS,
+    CHAT_MEMBERSHIPS,
+    DELIVERY_STATE,
+    SESSIONS,
+    PENDING_QUEUE,
+    TENANTS,
+    LEASES,
+    INBOX,
+)
+BY_NAME = {table.name: table for table in TABLES}

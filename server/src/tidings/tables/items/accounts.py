@@ -1,0 +1,104 @@
+"""Items of users, sessions, tenants and leases."""
+
+from tidings.tables.bounds import MS, SECONDS, TIME, Attributes, Blob, Flag, ListOf, Number, Text
+from tidings.tables.items.chat import OWN_USER, USER
+from tidings.tables.keys import KeyTemplate
+from tidings.tables.limits import PART_BYTES
+from tidings.tables.model import Item
+
+PHONE = KeyTemplate("{tenant}#{phone}")
+TENANT = KeyTemplate("{tenant}")
+
+USER_ROW = Item(
+    "user",
+    OWN_USER,
+    None,
+    {
+        "phone_number": Text(PHONE.max_bytes),
+        "phone_verified": Flag(),
+        "display_name": Text(256),
+        "avatar_uri": Text(1024),
+        "created_at": TIME,
+        "updated_at": TIME,
+    },
+    max_bytes=2 * 1024,
+    holds="identity and profile",
+)
+SESSION = Item(
+    "session",
+    KeyTemplate("{tenant}#{session}"),
+    None,
+    {
+        "user_id": Text(OWN_USER.max_bytes),
+        "device_id": USER,
+        "device_name": Text(128),
+        "refresh_token_hash": Blob(32),
+        "previous_token_hash": Blob(32),
+        "family": Text(26),
+        "generation": Number(9),
+        "created_at": TIME,
+        "expires_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="a login of a device and its refresh-token family",
+)
+
+_NAMED: Attributes = {"name": Text(128), "created_at": TIME, "updated_at": TIME}
+
+TENANT_SETTINGS = Item(
+    "settings",
+    TENANT,
+    KeyTemplate("settings"),
+    {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9)},
+    max_bytes=17 * 1024,
+    holds="what the tenant has set",
+)
+API_KEY = Item(
+    "API key",
+    TENANT,
+    KeyTemplate("key#{key}"),
+    {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME},
+    max_bytes=1024,
+    holds="hash and rights of an API key",
+)
+SIGNING_KEY = Item(
+    "signing key",
+    TENANT,
+    KeyTemplate("jwk#{key}"),
+    {**_NAMED, "jwk": Blob(4096), "not_after": TIME},
+    max_bytes=5 * 1024,
+    holds="a public key that the tenant's tokens are verified with",
+)
+DATA_KEY = Item(
+    "data key",
+    TENANT,
+    KeyTemplate("data_key#{key}"),
+    {**_NAMED, "wrapped_key": Blob(1024), "wrapped_by": Text(256)},
+    max_bytes=2 * 1024,
+    holds="a wrapped key that content or fingerprints are made with; lost, they cannot be read again",
+)
+ONE_TIME_CODE = Item(
+    "one-time code",
+    TENANT,
+    KeyTemplate("code#{key}"),
+    {"code_hash": Blob(32), "for_phone": Text(PART_BYTES["phone"]), "tries": Number(2), "ttl": SECONDS},
+    max_bytes=1024,
+    holds="a code that was sent out, until it is used",
+)
+
+LEASE = Item(
+    "lease",
+    KeyTemplate("_system#{lease}"),
+    None,
+    {
+        "holder": Text(128),
+        "token": Number(15),
+        "until_ms": MS,
+        "checkpoint": Text(128),
+        "updated_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="who does a work that one process does at a time, until when, and how far it got",
+)

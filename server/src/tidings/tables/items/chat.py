@@ -1,0 +1,205 @@
+"""Items of the chat tables: the log, what follows it, memberships, chat lists, the pending queue."""
+
+from tidings.tables.bounds import (
+    MS,
+    SECONDS,
+    SEQUENCE,
+    TIME,
+    Attributes,
+    Blob,
+    Flag,
+    ListOf,
+    MapOf,
+    Number,
+    Text,
+)
+from tidings.tables.keys import KeyTemplate
+from tidings.tables.limits import (
+    CONTENT_BYTES,
+    EMOJI,
+    EMOJI_BYTES,
+    INTERVALS,
+    JOINED_AT_ONCE,
+    PART_BYTES,
+    PREVIEW_BYTES,
+    REACTORS,
+    SEAL_BYTES,
+    SEQUENCE_DIGITS,
+)
+from tidings.tables.model import Item
+
+USER = Text(PART_BYTES["user"])
+MESSAGE_ID = Text(PART_BYTES["message"])
+CLIENT_KEY = Text(PART_BYTES["client_key"])
+CONTENT = Blob(CONTENT_BYTES + SEAL_BYTES)
+PREVIEW = Blob(PREVIEW_BYTES + SEAL_BYTES)
+FINGERPRINT = Blob(32)
+KIND = Text(16)
+EPOCH = Number(6)
+
+CHAT = KeyTemplate("{tenant}#{chat}")
+OWN_USER = KeyTemplate("{tenant}#{user}")
+
+_ENTRY: Attributes = {
+    "message_id": MESSAGE_ID,
+    "kind": KIND,
+    "ordinal": SEQUENCE,
+    "sender_id": USER,
+    "client_message_id": CLIENT_KEY,
+    "fingerprint": FINGERPRINT,
+    "epoch": EPOCH,
+    "created_at": TIME,
+}
+_BODY: Attributes = {"content": CONTENT, "content_type": Text(64)}
+
+MESSAGE = Item(
+    "message",
+    CHAT,
+    SEQUENCE,
+    {**_ENTRY, **_BODY, "edited_at": TIME, "redacted_at": TIME, "visible_until": MS},
+    max_bytes=5 * 1024,
+    holds="a message: its content, or, if it was sent with `ttl_seconds`, until when that may be seen",
+)
+MESSAGE_WITH_REACTIONS = Item(
+    "message with reactions",
+    CHAT,
+    SEQUENCE,
+    {
+        **MESSAGE.attributes,
+        "reaction_counts": MapOf(EMOJI, EMOJI_BYTES, Number(7)),
+        "reaction_users": ListOf(REACTORS, Text(EMOJI_BYTES + 1 + PART_BYTES["user"])),
+    },
+    max_bytes=8 * 1024,
+    holds="a message and, beside it, the count per emoji and the first users who reacted",
+)
+CHANGE = Item(
+    "change",
+    CHAT,
+    SEQUENCE,
+    {**_ENTRY, "refers_to": SEQUENCE, "emoji": Text(EMOJI_BYTES), "name": Text(256), "role": Text(8)},
+    max_bytes=1024,
+    holds="`edit`, `redaction`, `reaction`, `role`, `rename`, `block`: refers to a message, has no content",
+)
+MEMBERS_ENTRY = Item(
+    "members entry",
+    CHAT,
+    SEQUENCE,
+    {**_ENTRY, "users": ListOf(JOINED_AT_ONCE, USER), "member_count": Number(7), "large": Flag()},
+    max_bytes=7 * 1024,
+    holds="`create`, `join`, `leave`: the users it names, and how many members there are after it",
+)
+EPHEMERAL_CONTENT = Item(
+    "ephemeral content",
+    KeyTemplate("{tenant}#{chat}#ephemeral"),
+    SEQUENCE,
+    {**_BODY, "expires_at": SECONDS},
+    max_bytes=5 * 1024,
+    holds="the content of a message that was sent with `ttl_seconds`",
+)
+LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
+"""Entries of the log. None of them may carry the table's TTL attribute: an entry that vanished is a hole."""
+
+_LAST: Attributes = {
+    "last_at": TIME,
+    "last_sender": USER,
+    "last_preview": PREVIEW,
+    "preview_expires_at": SECONDS,
+}
+
+COUNTER = Item(
+    "head",
+    CHAT,
+    None,
+    {"sequence_counter": SEQUENCE, "ordinal": SEQUENCE, **_LAST, "created_at": TIME, "updated_at": TIME},
+    max_bytes=1024,
+    holds="what is known of a chat's head; follows the log",
+)
+IDEMPOTENCY_KEY = Item(
+    "key",
+    CHAT,
+    KeyTemplate("{sender}#{client_key}"),
+    {
+        "message_id": MESSAGE_ID,
+        "sequence": SEQUENCE,
+        "fingerprint": FINGERPRINT,
+        "created_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="where the message with this key went, for senders that keep no position",
+)
+CHAT_ROW = Item(
+    "chat",
+    CHAT,
+    None,
+    {
+        "chat_type": Text(8),
+        "name": Text(256),
+        "created_by": USER,
+        "large": Flag(),
+        "created_at": TIME,
+        "updated_at": TIME,
+    },
+    max_bytes=1024,
+    holds="type, name, creator",
+)
+MEMBERSHIP = Item(
+    "membership",
+    CHAT,
+    OWN_USER,
+    {
+        "role": Text(8),
+        "joined_at": TIME,
+        "muted_until": TIME,
+        "intervals": ListOf(INTERVALS, ListOf(2, Number(SEQUENCE_DIGITS))),
+    },
+    max_bytes=512,
+    holds="role, and the intervals `(joined, removed]` in which the user is a member",
+)
+CHAT_LIST_ROW = Item(
+    "chat-list row",
+    OWN_USER,
+    CHAT,
+    {
+        "last_acked_sequence": SEQUENCE,
+        "last_acked_ordinal": SEQUENCE,
+        "last_read_sequence": SEQUENCE,
+        "read_ordinal": SEQUENCE,
+        "own_sequence": SEQUENCE,
+        "own_ordinal": SEQUENCE,
+        "joined_ordinal": SEQUENCE,
+        "last_sequence": SEQUENCE,
+        "last_ordinal": SEQUENCE,
+        **_LAST,
+        "large": Flag(),
+        "archived": Flag(),
+        "pinned": Flag(),
+        "muted_until": TIME,
+        "updated_at": TIME,
+    },
+    max_bytes=1024,
+    holds="watermarks, ordinals, the last message and flags of one chat of one user",
+)
+BLOCK = Item(
+    "block",
+    OWN_USER,
+    KeyTemplate("block#{other}"),
+    {"created_at": TIME},
+    max_bytes=1024,
+    holds="whom the user blocks",
+)
+PENDING = Item(
+    "pending message",
+    OWN_USER,
+    KeyTemplate("{at_ms:013d}#{message}"),
+    {
+        "chat_id": Text(CHAT.max_bytes),
+        "sequence": SEQUENCE,
+        **_ENTRY,
+        **_BODY,
+        "expires_at": SECONDS,
+        "ttl": SECONDS,
+    },
+    max_bytes=5 * 1024,
+    holds="the envelope of a message for a user without a route",
+)

@@ -1,0 +1,52 @@
+"""The bounds that keep every item small: how long a key part may be, how much a value may hold.
+
+Subjects check their input against these; the tests build the largest items from them.
+"""
+
+# A key part is one segment between two `#`. Ids are ULIDs (26) where Tidings makes them; the room above that
+# is for ids that an app brings itself.
+PART_BYTES = {
+    "tenant": 32,
+    "chat": 64,
+    "user": 64,
+    "sender": 64,
+    "other": 64,
+    "client_key": 64,
+    "session": 26,
+    "phone": 16,
+    "inbox": 32,
+    "segment": 64,
+    "notice": 26,
+    "message": 80,
+    "host_key": 128,
+    "origin": 1,
+    "job": 26,
+    "key": 26,
+    "lease": 128,
+}
+PART_DIGITS = {
+    "at_ms": 13,
+    "sequence": 12,
+    "version": 4,
+    "bucket": 3,
+    "shard": 2,
+    "chunk": 6,
+}
+
+SEQUENCE_DIGITS = 15
+TIME_BYTES = 24  # 2026-11-15T02:11:21.957Z
+SECONDS_DIGITS = 10
+MS_DIGITS = 13
+
+CONTENT_BYTES = 4096
+SEAL_BYTES = 28  # AES-256-GCM: 12 of nonce, 16 of tag
+PREVIEW_BYTES = 240  # so that the largest chat-list row is still one write unit
+
+INTERVALS = 8  # how often one may leave a chat and come back
+JOINED_AT_ONCE = 97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows
+EMOJI = 20
+EMOJI_BYTES = 32
+REACTORS = 20  # in all of a message, not for each emoji
+LIVE_BROADCASTS = 1000
+CATEGORIES = 50
+CHUNK_USERS = 100

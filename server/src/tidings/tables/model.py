@@ -1,0 +1,156 @@
+"""What a table is, as data: keys, items, indexes, capacity, backup."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidings.tables.bounds import Attributes, Number, attributes_bytes
+from tidings.tables.keys import KeyTemplate
+
+
+class KeyType(StrEnum):
+    TEXT = "S"
+    NUMBER = "N"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key attribute."""
+
+    name: str
+    type: KeyType = KeyType.TEXT
+
+
+class Projection(StrEnum):
+    ALL = "ALL"
+    KEYS_ONLY = "KEYS_ONLY"
+
+
+class StreamView(StrEnum):
+    NEW_IMAGE = "NEW_IMAGE"
+    OLD_IMAGE = "OLD_IMAGE"
+    NEW_AND_OLD_IMAGES = "NEW_AND_OLD_IMAGES"
+    KEYS_ONLY = "KEYS_ONLY"
+
+
+class TableClass(StrEnum):
+    STANDARD = "STANDARD"
+    INFREQUENT_ACCESS = "STANDARD_INFREQUENT_ACCESS"
+
+
+class Backup(StrEnum):
+    """Every table has point-in-time recovery. A critical one has daily backups and a standby region too."""
+
+    CRITICAL = "critical"
+    EPHEMERAL = "ephemeral"
+
+    @property
+    def has_daily_backups(self) -> bool:
+        return self is Backup.CRITICAL
+
+    @property
+    def has_standby(self) -> bool:
+        return self is Backup.CRITICAL
+
+
+PITR_DAYS = 35
+DAILY_BACKUPS_KEPT_DAYS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Provisioned capacity, per second."""
+
+    read: int
+    write: int
+
+    def at_least(self, other: "Units") -> bool:
+        return self.read >= other.read and self.write >= other.write
+
+    def raised_to(self, other: "Units") -> "Units":
+        return Units(max(self.read, other.read), max(self.write, other.write))
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the first data-model document expects: 10,000 daily users, 100 messages each."""
+
+    reads_per_s: float
+    writes_per_s: float
+    storage_gb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A global secondary index. `units` only matter while its table is provisioned."""
+
+    name: str
+    partition: Key
+    template: KeyTemplate
+    projection: Projection
+    units: Units
+    why: str
+    sort: Key | None = None
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return (self.partition,) if self.sort is None else (self.partition, self.sort)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A kind of item: how its key is spelled, what it may hold, how large it can become."""
+
+    name: str
+    partition: KeyTemplate
+    sort: KeyTemplate | Number | None
+    attributes: Attributes
+    max_bytes: int
+    holds: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ttl:
+    attribute: str
+    keeps: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table. `units` is None where requests are paid one by one (on demand)."""
+
+    name: str
+    partition: Key
+    items: tuple[Item, ...]
+    backup: Backup
+    why: str
+    capacity_why: str
+    sort: Key | None = None
+    units: Units | None = None
+    load: Load | None = None
+    indexes: tuple[Index, ...] = ()
+    ttl: Ttl | None = None
+    stream: StreamView | None = None
+    table_class: TableClass = TableClass.STANDARD
+    is_deletion_protected: bool = True
+    has_pitr: bool = True
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return (self.partition,) if self.sort is None else (self.partition, self.sort)
+
+    @property
+    def key_attributes(self) -> dict[str, KeyType]:
+        """Every attribute that a key of the table or of an index uses: what DynamoDB wants defined."""
+        keys = [*self.keys, *(key for index in self.indexes for key in index.keys)]
+        return {key.name: key.type for key in keys}
+
+    @property
+    def max_item_bytes(self) -> int:
+        return max(item.max_bytes for item in self.items)
+
+
+def largest_item_bytes(table: Table, item: Item) -> int:
+    """The size of the item when every attribute is as full as it may be."""
+    sort_bytes = 0 if item.sort is None or table.sort is None else len(table.sort.name) + item.sort.max_bytes
+    partition_bytes = len(table.partition.name) + item.partition.max_bytes
+    return partition_bytes + sort_bytes + attributes_bytes(item.attributes)

@@ -1,0 +1,141 @@
+"""How users, sessions, tenants and leases are used."""
+
+from tidings.platform.dynamo.access import Consistency
+from tidings.tables.declaration import LEASES, SESSIONS, TENANTS, USERS
+from tidings.tables.patterns.forms import (
+    Role,
+    batch_get,
+    batch_write,
+    delete,
+    get,
+    put,
+    query,
+    query_index,
+    update,
+)
+
+READ_USER = get(
+    "users.read",
+    USERS,
+    "user_id",
+    Role.SHOWS,
+    "A user's profile.",
+    consistency=Consistency.EVENTUAL,
+    asked_as="Get user by ID",
+)
+READ_USERS = batch_get(
+    "users.read_many",
+    USERS,
+    "user_ids",
+    Role.SHOWS,
+    "Names for a page of members or senders.",
+    consistency=Consistency.EVENTUAL,
+)
+FIND_BY_PHONE = query_index(
+    "users.find_by_phone",
+    USERS,
+    "phone_number",
+    Role.SHOWS,
+    "Which user may have this number; users.confirm decides.",
+    index="phone_number-index",
+    asked_as="Find user by phone",
+)
+CONFIRM_USER = get(
+    "users.confirm",
+    USERS,
+    "user_id",
+    Role.AUTHORISES,
+    "Is the number that the index gave still this user's? Nobody is let in on an index's word.",
+)
+CREATE_USER = put("users.create", USERS, "user_id, if absent", "Create a user.")
+UPDATE_USER = update("users.update", USERS, "user_id, if it exists", "Change a profile.")
+
+CREATE_SESSION = put("sessions.create", SESSIONS, "session_id, if absent", "Log a device in.")
+VALIDATE_SESSION = get(
+    "sessions.validate",
+    SESSIONS,
+    "session_id",
+    Role.AUTHORISES,
+    "Has the session of a token that is already verified been revoked?",
+    consistency=Consistency.EVENTUAL,
+    asked_as="Validate session",
+)
+ROTATE_SESSION = update(
+    "sessions.rotate",
+    SESSIONS,
+    "session_id, if refresh_token_hash = the one presented",
+    "Give a new refresh token. A failed condition returns the row, which shows a token used twice.",
+)
+LIST_SESSIONS = query_index(
+    "sessions.list",
+    SESSIONS,
+    "user_id",
+    Role.SHOWS,
+    "A user's devices.",
+    index="user_sessions-index",
+    asked_as="List user sessions",
+)
+REVOKE_SESSION = delete("sessions.revoke", SESSIONS, "session_id", "Log a device out.")
+REVOKE_SESSIONS = batch_write(
+    "sessions.revoke_many", SESSIONS, "session_ids", "Log out all devices that sessions.list gave."
+)
+
+READ_SETTINGS = get(
+    "tenants.read_settings", TENANTS, "tenant, settings", Role.AUTHORISES, "What a tenant has set; cached."
+)
+CREATE_TENANT = put("tenants.create", TENANTS, "tenant, settings, if absent", "Create a tenant.")
+UPDATE_SETTINGS = update("tenants.update_settings", TENANTS, "tenant, settings, if version = n", "Set.")
+FIND_API_KEY = get(
+    "tenants.find_key", TENANTS, "tenant, key#id", Role.AUTHORISES, "Verify an API key; cached."
+)
+LIST_API_KEYS = query(
+    "tenants.list_keys",
+    TENANTS,
+    "tenant, begins with key#",
+    Role.SHOWS,
+    "A tenant's API keys, to look at.",
+    consistency=Consistency.EVENTUAL,
+)
+PUT_API_KEY = put("tenants.put_key", TENANTS, "tenant, key#id, if absent", "Issue an API key.")
+REVOKE_API_KEY = update("tenants.revoke_key", TENANTS, "tenant, key#id, if it exists", "Revoke an API key.")
+LIST_SIGNING_KEYS = query(
+    "tenants.list_jwks",
+    TENANTS,
+    "tenant, begins with jwk#",
+    Role.AUTHORISES,
+    "Public keys that a tenant's tokens are verified with; cached.",
+)
+PUT_SIGNING_KEY = put("tenants.put_jwk", TENANTS, "tenant, jwk#id", "Add or retire a signing key.")
+LIST_DATA_KEYS = query(
+    "tenants.list_data_keys",
+    TENANTS,
+    "tenant, begins with data_key#",
+    Role.AUTHORISES,
+    "Keys that content and fingerprints are made with; cached.",
+)
+PUT_DATA_KEY = put("tenants.put_data_key", TENANTS, "tenant, data_key#id, if absent", "Add a data key.")
+PUT_CODE = put("tenants.put_code", TENANTS, "tenant, code#id", "Keep a one-time code that is sent out.")
+TRY_CODE = update(
+    "tenants.try_code",
+    TENANTS,
+    "tenant, code#id, if tries < max",
+    "Count a try and return the hash to compare with; so a code can't be guessed in parallel.",
+    role=Role.AUTHORISES,
+)
+REDEEM_CODE = delete(
+    "tenants.redeem_code",
+    TENANTS,
+    "tenant, code#id, if it exists",
+    "Use a code up. Who deletes it is let in; a second one is not.",
+    role=Role.AUTHORISES,
+)
+
+TAKE_LEASE = update(
+    "leases.take",
+    LEASES,
+    "lease, if absent or over",
+    "Become the holder; the token goes up, so that an earlier holder can be fenced off.",
+)
+RENEW_LEASE = update("leases.renew", LEASES, "lease, if token = n", "Stay the holder; note how far it got.")
+RELEASE_LEASE = update("leases.release", LEASES, "lease, if token = n", "Let others in at once.")
+READ_LEASE = get("leases.read", LEASES, "lease", Role.SHOWS, "Who holds it, and how far it got.")

@@ -1,0 +1,101 @@
+"""How chats and memberships are used. Whatever changes who may read or write is an entry of the log too.
+
+As with messages, a sender without a position has its key in the same transaction.
+"""
+
+from tidings.platform.dynamo.access import Consistency
+from tidings.tables.declaration import CHAT_MEMBERSHIPS, CHATS, DELIVERY_STATE, IDEMPOTENCY_KEYS, MESSAGES
+from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact
+
+READ = get(
+    "chats.read",
+    CHATS,
+    "chat_id",
+    Role.SHOWS,
+    "Name and type of a chat.",
+    consistency=Consistency.EVENTUAL,
+    asked_as="Get chat metadata",
+)
+READ_MANY = batch_get(
+    "chats.read_many",
+    CHATS,
+    "chat_ids",
+    Role.SHOWS,
+    "Names for a page of the chat list.",
+    consistency=Consistency.EVENTUAL,
+)
+CREATE = transact(
+    "chats.create",
+    (CHATS, MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "chat_id if absent; sequence 1 if absent; the first members",
+    "Create a group: the row, the `create` entry and as many members as fit.",
+)
+CREATE_DIRECT = transact(
+    "chats.create_direct",
+    (CHATS, MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "chat_id derived from both users, if absent; sequence 1 if absent; both members",
+    "Get or create a direct chat. A failed condition returns the chat that is there.",
+)
+RENAME = transact(
+    "chats.rename",
+    (MESSAGES, CHATS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; chat_id",
+    "Rename a chat, with its entry.",
+)
+ADD_MEMBERS = transact(
+    "chats.add_members",
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id) for each",
+    "Open an interval for each new member, with the `join` entry.",
+)
+REMOVE_MEMBER = transact(
+    "chats.remove_member",
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id)",
+    "Close the member's interval, with the `leave` entry. The row stays.",
+)
+CHANGE_ROLE = transact(
+    "chats.change_role",
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id)",
+    "Change a member's role, with its entry.",
+)
+BLOCK = transact(
+    "chats.block",
+    (MESSAGES, DELIVERY_STATE, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (user_id, block#other)",
+    "Block or unblock in a direct chat, with its entry.",
+)
+LIST_BLOCKS = query(
+    "chats.list_blocks",
+    DELIVERY_STATE,
+    "user_id, begins with block#",
+    Role.AUTHORISES,
+    "Whom a user blocks; asked before a direct chat is created.",
+)
+
+CHECK_MEMBER = get(
+    "memberships.check",
+    CHAT_MEMBERSHIPS,
+    "chat_id, user_id",
+    Role.AUTHORISES,
+    "Is the user a member, with which role, in which intervals?",
+    asked_as="Check user in chat",
+)
+LIST_MEMBERS = query(
+    "memberships.list",
+    CHAT_MEMBERSHIPS,
+    "chat_id",
+    Role.DELIVERS,
+    "Everybody who gets the chat's entries.",
+    asked_as="List chat members",
+)
+LIST_CHATS_OF_USER = query_index(
+    "memberships.list_chats_of_user",
+    CHAT_MEMBERSHIPS,
+    "user_id",
+    Role.MAINTAINS,
+    "All chats of a user, for support, export, erasure and repair.",
+    index="user_chats-index",
+    asked_as="List user's chats",
+)

@@ -1,0 +1,115 @@
+"""How delivery uses chat-list rows, watermarks, heads of large chats and the pending queue."""
+
+from tidings.platform.dynamo.access import Consistency
+from tidings.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, PENDING_QUEUE
+from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, put, query, update
+
+RAISE_ROW = update(
+    "chat_list.raise_row",
+    DELIVERY_STATE,
+    "user_id, chat_id, if last_sequence < n",
+    "Write the last message, and the sender's own, into a member's row of a small chat.",
+)
+READ_ROWS = query(
+    "chat_list.read",
+    DELIVERY_STATE,
+    "user_id",
+    Role.DELIVERS,
+    "All rows of a user: the chat list, and what resume compares positions with.",
+)
+MARK_LARGE = update(
+    "chat_list.mark_large",
+    DELIVERY_STATE,
+    "user_id, chat_id",
+    "Tell a member's row that its chat has become large.",
+)
+REPLACE_PREVIEW = update(
+    "chat_list.replace_preview",
+    DELIVERY_STATE,
+    "user_id, chat_id, if last_sequence = n",
+    "Take a redacted or edited message out of a member's row.",
+)
+SET_FLAGS = update(
+    "chat_list.set_flags",
+    DELIVERY_STATE,
+    "user_id, chat_id",
+    "Mute, pin, archive.",
+)
+
+RAISE_DELIVERED = update(
+    "watermarks.raise_delivered",
+    DELIVERY_STATE,
+    "user_id, chat_id, if last_acked_sequence < n",
+    "How far the furthest device got; serves ticks.",
+    asked_as="Update watermark",
+)
+RAISE_READ = update(
+    "watermarks.raise_read",
+    DELIVERY_STATE,
+    "user_id, chat_id, if last_read_sequence < n",
+    "How far the user has read; serves ticks and unread.",
+)
+READ_WATERMARK = get(
+    "watermarks.read",
+    DELIVERY_STATE,
+    "user_id, chat_id",
+    Role.SHOWS,
+    "One user's watermarks in one chat.",
+    consistency=Consistency.EVENTUAL,
+    asked_as="Get delivery state",
+)
+READ_WATERMARKS = batch_get(
+    "watermarks.read_members",
+    DELIVERY_STATE,
+    "(user_id, chat_id) of each member",
+    Role.SHOWS,
+    "From these SENT, DELIVERED and READ of a message are derived.",
+    consistency=Consistency.EVENTUAL,
+)
+
+RAISE_HEAD = update(
+    "counters.raise",
+    CHAT_COUNTERS,
+    "chat_id, if sequence_counter < n",
+    "Write the last message of a large chat once, whatever its number of members.",
+)
+READ_HEADS = batch_get(
+    "counters.read_many",
+    CHAT_COUNTERS,
+    "chat_ids",
+    Role.DELIVERS,
+    "Heads of a user's large chats, at resume and for the chat list.",
+    consistency=Consistency.STRONG,
+)
+REPLACE_HEAD_PREVIEW = update(
+    "counters.replace_preview",
+    CHAT_COUNTERS,
+    "chat_id, if sequence_counter = n",
+    "Take a redacted or edited message out of a large chat's head.",
+)
+
+PUT_PENDING = put(
+    "pending.put",
+    PENDING_QUEUE,
+    "user_id, time#message_id",
+    "Keep a message for a user without a route; after this the routes are looked up again.",
+)
+DRAIN_PENDING = query(
+    "pending.drain",
+    PENDING_QUEUE,
+    "user_id, ascending",
+    Role.DELIVERS,
+    "The user's recent past, in order, when a device connects.",
+)
+DELETE_PENDING = batch_write(
+    "pending.delete",
+    PENDING_QUEUE,
+    "(user_id, time#message_id) of each",
+    "Forget what was acked.",
+)
+WITHDRAW_PENDING = batch_write(
+    "pending.withdraw",
+    PENDING_QUEUE,
+    "(user_id, time#message_id) of each member",
+    "Take a redacted message out of the queues.",
+)

@@ -1,0 +1,126 @@
+"""What a pattern says beyond the call itself, and short forms for the operations, so that lists read as lists."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
+from tidings.tables.model import Table
+
+
+class Role(StrEnum):
+    """What hangs on a pattern's answer."""
+
+    AUTHORISES = "authorises"
+    DELIVERS = "delivers"
+    RECORDS = "records"
+    SHOWS = "shows"
+    MAINTAINS = "maintains"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern(AccessPattern):
+    """An access pattern with its keys and its role; `asked_as`: its row in the first data-model document."""
+
+    keys: str
+    role: Role
+    asked_as: str = ""
+
+
+def get(
+    name: str,
+    table: Table,
+    keys: str,
+    role: Role,
+    purpose: str,
+    *,
+    consistency: Consistency = Consistency.STRONG,
+    asked_as: str = "",
+) -> Pattern:
+    return Pattern(
+        name,
+        (table.name,),
+        Operation.GET_ITEM,
+        consistency,
+        purpose,
+        keys=keys,
+        role=role,
+        asked_as=asked_as,
+    )
+
+
+def batch_get(
+    name: str, table: Table, keys: str, role: Role, purpose: str, *, consistency: Consistency
+) -> Pattern:
+    return Pattern(name, (table.name,), Operation.BATCH_GET_ITEM, consistency, purpose, keys=keys, role=role)
+
+
+def query(
+    name: str,
+    table: Table,
+    keys: str,
+    role: Role,
+    purpose: str,
+    *,
+    consistency: Consistency = Consistency.STRONG,
+    asked_as: str = "",
+) -> Pattern:
+    return Pattern(
+        name, (table.name,), Operation.QUERY, consistency, purpose, keys=keys, role=role, asked_as=asked_as
+    )
+
+
+def query_index(
+    name: str, table: Table, keys: str, role: Role, purpose: str, *, index: str, asked_as: str = ""
+) -> Pattern:
+    """An index can't be read strongly, so there is nothing to choose."""
+    return Pattern(
+        name,
+        (table.name,),
+        Operation.QUERY,
+        Consistency.EVENTUAL,
+        purpose,
+        index,
+        keys=keys,
+        role=role,
+        asked_as=asked_as,
+    )
+
+
+def put(name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS) -> Pattern:
+    return _write(name, (table,), Operation.PUT_ITEM, keys=keys, purpose=purpose, role=role)
+
+
+def update(
+    name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS, asked_as: str = ""
+) -> Pattern:
+    return _write(
+        name, (table,), Operation.UPDATE_ITEM, keys=keys, purpose=purpose, role=role, asked_as=asked_as
+    )
+
+
+def delete(name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS) -> Pattern:
+    return _write(name, (table,), Operation.DELETE_ITEM, keys=keys, purpose=purpose, role=role)
+
+
+def batch_write(name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS) -> Pattern:
+    return _write(name, (table,), Operation.BATCH_WRITE_ITEM, keys=keys, purpose=purpose, role=role)
+
+
+def transact(name: str, tables: tuple[Table, ...], keys: str, purpose: str) -> Pattern:
+    return _write(name, tables, Operation.TRANSACT_WRITE_ITEMS, keys=keys, purpose=purpose, role=Role.RECORDS)
+
+
+def _write(
+    name: str,
+    tables: tuple[Table, ...],
+    operation: Operation,
+    *,
+    keys: str,
+    purpose: str,
+    role: Role,
+    asked_as: str = "",
+) -> Pattern:
+    names = tuple(table.name for table in tables)
+    return Pattern(
+        name, names, operation, Consistency.WRITE, purpose, keys=keys, role=role, asked_as=asked_as
+    )

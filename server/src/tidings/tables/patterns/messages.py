@@ -1,0 +1,123 @@
+"""How the log is used: appended, followed, read.
+
+A sender that keeps no position goes by key: its transactions have the row of `idempotency_keys` too.
+"""
+
+from tidings.platform.dynamo.access import Consistency
+from tidings.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES
+from tidings.tables.patterns.forms import Role, get, put, query, transact, update
+
+APPEND = put(
+    "messages.append",
+    MESSAGES,
+    "chat_id, sequence = head + 1, if absent",
+    "Append one entry. A failed condition returns the entry that is there.",
+)
+APPEND_BATCH = transact(
+    "messages.append_batch",
+    (MESSAGES,),
+    "chat_id, sequence = head + 1 …, each if absent",
+    "Append the messages that arrived while an append was in flight (group commit).",
+)
+APPEND_KEYED = transact(
+    "messages.append_keyed",
+    (MESSAGES, IDEMPOTENCY_KEYS),
+    "entry at head + 1 and (chat_id, sender#client_message_id), both if absent",
+    "Append for a sender that keeps no position: entry and key, both or neither.",
+)
+APPEND_EPHEMERAL = transact(
+    "messages.append_ephemeral",
+    (MESSAGES, IDEMPOTENCY_KEYS),
+    "entry at head + 1 and (chat_id#ephemeral, sequence), both if absent; the sender's key, if it goes by key",
+    "Append a message whose content expires: the entry stays, the content stands beside the log.",
+)
+APPEND_CHANGE = transact(
+    "messages.append_change",
+    (MESSAGES, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, the message's sequence); its ephemeral content; the sender's key",
+    "Append an edit, redaction or reaction and change the message's row with it.",
+)
+ERASE = update(
+    "messages.erase",
+    MESSAGES,
+    "chat_id, sequence",
+    "Empty an entry when its sender is erased; the entry itself stays.",
+    role=Role.MAINTAINS,
+)
+
+READ_HEAD = query(
+    "messages.read_head",
+    MESSAGES,
+    "chat_id, descending, limit 1",
+    Role.AUTHORISES,
+    "Fill a cold follower: the head first, then the sender's membership.",
+)
+FOLLOW = query(
+    "messages.follow",
+    MESSAGES,
+    "chat_id, sequence > n",
+    Role.AUTHORISES,
+    "Move a stale follower entry by entry after a failed put; find a client's earlier try.",
+)
+FILL_GAP = query(
+    "messages.fill_gap",
+    MESSAGES,
+    "chat_id, sequence between",
+    Role.DELIVERS,
+    "Read what is missing before an event or a push, and handle it first.",
+)
+READ_AFTER = query(
+    "messages.read_after",
+    MESSAGES,
+    "chat_id, sequence > n",
+    Role.DELIVERS,
+    "Stream to a device what is ahead of its position.",
+    asked_as="Get messages after seq",
+)
+READ_RECENT = query(
+    "messages.read_recent",
+    MESSAGES,
+    "chat_id, sequence < n, descending, limit",
+    Role.DELIVERS,
+    "The tail of a chat, and older pages when someone scrolls.",
+    asked_as="Get recent N messages",
+)
+READ_ONE = get(
+    "messages.read_one",
+    MESSAGES,
+    "chat_id, sequence",
+    Role.DELIVERS,
+    "One message by its id, which spells chat and sequence; before an edit or a reaction.",
+    asked_as="Get specific message",
+)
+SHOW_ONE = get(
+    "messages.show_one",
+    MESSAGES,
+    "chat_id, sequence",
+    Role.SHOWS,
+    "One message for a person to look at.",
+    consistency=Consistency.EVENTUAL,
+    asked_as="Get specific message",
+)
+READ_EPHEMERAL = query(
+    "messages.read_ephemeral",
+    MESSAGES,
+    "chat_id#ephemeral, sequence between",
+    Role.DELIVERS,
+    "Content of the ephemeral messages in a range; only when the range has any.",
+)
+REPAIR = query(
+    "messages.repair",
+    MESSAGES,
+    "chat_id, sequence > n",
+    Role.MAINTAINS,
+    "After an outage longer than the stream's 24 hours: what was committed and never handled.",
+)
+
+FIND_KEY = get(
+    "idempotency.find",
+    IDEMPOTENCY_KEYS,
+    "chat_id, sender#client_message_id",
+    Role.AUTHORISES,
+    "The first answer to a repeat; asked before the membership check.",
+)

@@ -1,0 +1,175 @@
+"""How the inbox is used by senders and readers: configuration, broadcasts, rows, counts."""
+
+from tidings.platform.dynamo.access import Consistency
+from tidings.tables.declaration import INBOX
+from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, put, query, transact, update
+
+READ_SETTINGS = get(
+    "inbox.read_settings",
+    INBOX,
+    "t#T, st#tenant_settings",
+    Role.SHOWS,
+    "Settings of a tenant's inboxes; cached.",
+    consistency=Consistency.EVENTUAL,
+)
+WRITE_SETTINGS = put("inbox.write_settings", INBOX, "t#T, st#tenant_settings, if version = n", "Set.")
+READ_CONFIG = get(
+    "inbox.read_config",
+    INBOX,
+    "t#T, si#I",
+    Role.SHOWS,
+    "Schema and categories of an inbox; cached.",
+    consistency=Consistency.EVENTUAL,
+)
+LIST_CONFIGS = query(
+    "inbox.list_configs",
+    INBOX,
+    "t#T, begins with si#",
+    Role.SHOWS,
+    "A tenant's inboxes.",
+    consistency=Consistency.EVENTUAL,
+)
+WRITE_CONFIG = put("inbox.write_config", INBOX, "t#T, si#I, if version = n", "Change an inbox.")
+READ_SEGMENT = get("inbox.read_segment", INBOX, "t#T, sg#S", Role.DELIVERS, "Who is in a segment; cached.")
+LIST_SEGMENTS = query(
+    "inbox.list_segments",
+    INBOX,
+    "t#T, begins with sg#",
+    Role.SHOWS,
+    "A tenant's segments.",
+    consistency=Consistency.EVENTUAL,
+)
+WRITE_SEGMENT = put("inbox.write_segment", INBOX, "t#T, sg#S, if version = n", "Change a segment.")
+
+READ_PROFILE = get(
+    "inbox.read_profile", INBOX, "t#TD#hash, u#U", Role.DELIVERS, "In which segments is a user?"
+)
+READ_PROFILES = batch_get(
+    "inbox.read_profiles",
+    INBOX,
+    "(t#TD#hash, u#U) of each",
+    Role.DELIVERS,
+    "Which users of a chunk are known; one who was made a moment ago is.",
+    consistency=Consistency.STRONG,
+)
+WRITE_PROFILE = update("inbox.write_profile", INBOX, "t#TD#hash, u#U", "Change a user's attributes or lists.")
+WALK_DIRECTORY = query(
+    "inbox.walk_directory",
+    INBOX,
+    "t#TD#0 … t#TD#255",
+    Role.MAINTAINS,
+    "All users of a tenant, a page of one of 256 parts at a time: previews of segments, export.",
+    consistency=Consistency.EVENTUAL,
+)
+
+APPEND_BROADCAST = put(
+    "inbox.append_broadcast",
+    INBOX,
+    "t#TB#I, b#head + 1, if absent",
+    "Append to the broadcast log: publish, ramp, redact, amend.",
+)
+READ_BROADCAST_HEAD = query(
+    "inbox.read_broadcast_head",
+    INBOX,
+    "t#TB#I, begins with b#, descending, limit 1",
+    Role.RECORDS,
+    "The head, before an append.",
+)
+FOLLOW_BROADCASTS = query(
+    "inbox.follow_broadcasts",
+    INBOX,
+    "t#TB#I, b# > n",
+    Role.DELIVERS,
+    "A process's copy of the log moves on: at most once a second, whatever its number of readers.",
+    consistency=Consistency.EVENTUAL,
+)
+CATCH_UP_BROADCASTS = query(
+    "inbox.catch_up_broadcasts",
+    INBOX,
+    "t#TB#I, b# > n",
+    Role.DELIVERS,
+    "The same for a read that asks for `at_least`, and after a failed append.",
+)
+
+PUT_CONTENT = put(
+    "inbox.put_content", INBOX, "t#TM#id, v#n, if absent", "Keep content before anything points to it."
+)
+READ_CONTENT = batch_get(
+    "inbox.read_content",
+    INBOX,
+    "(t#TM#id, v#n) of each",
+    Role.SHOWS,
+    "Contents for a page of notices; immutable, so cached.",
+    consistency=Consistency.EVENTUAL,
+)
+
+DELIVER = transact(
+    "inbox.deliver",
+    (INBOX,),
+    "t#TU#U#I: m#id if absent, c#*, e#ms#id",
+    "Give one user a notice and count it. A row that is there means done.",
+)
+READ_ROWS = query(
+    "inbox.read_rows",
+    INBOX,
+    "t#TU#U#I, begins with m#, descending, limit",
+    Role.DELIVERS,
+    "A page of a user's direct notices.",
+)
+READ_COUNTS = query(
+    "inbox.read_counts",
+    INBOX,
+    "t#TU#U#I, between c# and e#",
+    Role.DELIVERS,
+    "Counts, broadcast state and what is to be settled, in one Query.",
+)
+READ_ROW = get(
+    "inbox.read_row", INBOX, "t#TU#U#I, m#id", Role.DELIVERS, "One direct notice, before a change."
+)
+MARK_ROW = transact(
+    "inbox.mark_row",
+    (INBOX,),
+    "t#TU#U#I: m#id, c#*, e#ms#id",
+    "Read, reopen, archive one direct notice, with its count.",
+)
+MARK_ALL = update(
+    "inbox.mark_all",
+    INBOX,
+    "t#TU#U#I, c#*, if version = n",
+    "Mark all read before a time: the watermark and the recounted rest.",
+)
+RECOUNT = query(
+    "inbox.recount",
+    INBOX,
+    "t#TU#U#I, begins with m#",
+    Role.RECORDS,
+    "The rows above the watermark, to count them anew.",
+)
+JOIN = put(
+    "inbox.join", INBOX, "t#TU#U#I, c#*#b, if absent", "The join point, at a user's first look at an inbox."
+)
+CHANGE_STATE = update(
+    "inbox.change_state",
+    INBOX,
+    "t#TU#U#I, c#*#b, if version = n",
+    "What a user did with broadcasts; prunes what is dead.",
+)
+SETTLE = transact(
+    "inbox.settle",
+    (INBOX,),
+    "t#TU#U#I: e#ms#id if it exists, c#*",
+    "Take an expired notice out of the counts.",
+)
+REDACT_ROW = transact(
+    "inbox.redact_row",
+    (INBOX,),
+    "t#TU#U#I: m#id, c#*, e#ms#id",
+    "Empty a row, or leave a tombstone where it has yet to come, with its count.",
+)
+DELETE_ROWS = batch_write(
+    "inbox.delete_rows",
+    INBOX,
+    "(t#TU#U#I, m#id) of each",
+    "Retention: forget rows that are not counted any more.",
+    role=Role.MAINTAINS,
+)

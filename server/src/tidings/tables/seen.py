@@ -1,0 +1,121 @@
+"""A table as the engine tells of it, read from DescribeTable's answer. Pure: takes dicts, gives data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tidings.tables.model import Key, KeyType, StreamView, TableClass, Units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from types_boto3_dynamodb.type_defs import (
+        GlobalSecondaryIndexDescriptionTypeDef,
+        KeySchemaElementTypeDef,
+        TableDescriptionTypeDef,
+        TimeToLiveDescriptionTypeDef,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SeenIndex:
+    name: str
+    keys: tuple[Key, ...]
+    projection: str
+    units: Units
+    is_active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What stands there now. `ttl`, `has_pitr` and `tags` come from calls of their own."""
+
+    name: str
+    arn: str
+    keys: tuple[Key, ...]
+    status: str
+    units: Units | None
+    stream: StreamView | None
+    table_class: TableClass
+    is_deletion_protected: bool
+    indexes: Mapping[str, SeenIndex] = field(default_factory=dict)
+    size_bytes: int = 0
+    item_count: int = 0
+    ttl: str | None = None
+    has_pitr: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_active(self) -> bool:
+        return self.status == "ACTIVE"
+
+    @property
+    def is_half_there(self) -> bool:
+        """Being created or deleted: there is nothing more to ask about it."""
+        return self.status in ("CREATING", "DELETING")
+
+    @property
+    def is_settled(self) -> bool:
+        return self.is_active and all(index.is_active for index in self.indexes.values())
+
+
+def read_table(answer: "TableDescriptionTypeDef") -> Seen:
+    types = {
+        attribute["AttributeName"]: KeyType(attribute["AttributeType"])
+        for attribute in answer.get("AttributeDefinitions", [])
+    }
+    indexes = (_read_index(index, types) for index in answer.get("GlobalSecondaryIndexes", []))
+    return Seen(
+        name=answer["TableName"],
+        arn=answer["TableArn"],
+        keys=_read_keys(answer["KeySchema"], types),
+        status=answer["TableStatus"],
+        units=_read_capacity(answer),
+        stream=_read_stream(answer),
+        table_class=TableClass(answer.get("TableClassSummary", {}).get("TableClass", TableClass.STANDARD)),
+        is_deletion_protected=answer.get("DeletionProtectionEnabled", False),
+        indexes={index.name: index for index in indexes},
+        size_bytes=answer.get("TableSizeBytes", 0),
+        item_count=answer.get("ItemCount", 0),
+    )
+
+
+def read_ttl(answer: "TimeToLiveDescriptionTypeDef") -> str | None:
+    """The attribute; None as soon as it is being turned off."""
+    if answer.get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
+        return answer.get("AttributeName")
+    return None
+
+
+def _read_keys(schema: "Iterable[KeySchemaElementTypeDef]", types: Mapping[str, KeyType]) -> tuple[Key, ...]:
+    in_order = sorted(schema, key=lambda element: element["KeyType"] != "HASH")
+    return tuple(Key(element["AttributeName"], types[element["AttributeName"]]) for element in in_order)
+
+
+def _read_capacity(answer: "TableDescriptionTypeDef") -> Units | None:
+    """A table that was always provisioned has no billing mode to tell."""
+    if answer.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST":
+        return None
+    return _read_units(answer.get("ProvisionedThroughput", {}))
+
+
+def _read_units(throughput: Mapping[str, object]) -> Units:
+    read, write = throughput.get("ReadCapacityUnits", 0), throughput.get("WriteCapacityUnits", 0)
+    return Units(int(str(read)), int(str(write)))
+
+
+def _read_stream(answer: "TableDescriptionTypeDef") -> StreamView | None:
+    stream = answer.get("StreamSpecification", {"StreamEnabled": False})
+    return StreamView(str(stream.get("StreamViewType"))) if stream["StreamEnabled"] else None
+
+
+def _read_index(answer: "GlobalSecondaryIndexDescriptionTypeDef", types: Mapping[str, KeyType]) -> SeenIndex:
+    projection = answer.get("Projection", {})
+    included = ", ".join(sorted(projection.get("NonKeyAttributes", [])))
+    return SeenIndex(
+        name=answer["IndexName"],
+        keys=_read_keys(answer["KeySchema"], types),
+        projection=f"{projection.get('ProjectionType', '')}{f' ({included})' if included else ''}",
+        units=_read_units(answer.get("ProvisionedThroughput", {})),
+        is_active=answer.get("IndexStatus") == "ACTIVE",
+    )

@@ -1,0 +1,71 @@
+"""botocore clients that try once, and a table as the engine itself sees it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+from types_boto3_dynamodb import DynamoDBClient
+from types_boto3_dynamodb.type_defs import WriteRequestTypeDef
+from types_boto3_dynamodbstreams import DynamoDBStreamsClient
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
+
+_SESSION = boto3.Session("local", "local", region_name="us-east-1")
+
+
+ONE_TRY: dict[str, Any] = {
+    "retries": {"total_max_attempts": 1},
+    "connect_timeout": 5,
+    "read_timeout": 5,
+}
+
+
+def dynamodb(url: str, **config: Any) -> DynamoDBClient:
+    return _SESSION.client("dynamodb", endpoint_url=url, config=Config(**(ONE_TRY | config)))
+
+
+def streams(url: str) -> DynamoDBStreamsClient:
+    return _SESSION.client("dynamodbstreams", endpoint_url=url, config=Config(**ONE_TRY))
+
+
+@dataclass(frozen=True)
+class Table:
+    """`engine` goes straight there, past the proxy."""
+
+    name: str
+    engine: DynamoDBClient
+
+    def create(self) -> None:
+        self.engine.create_table(
+            TableName=self.name,
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+        )
+
+    def keys(self) -> set[str]:
+        page = self.engine.scan(TableName=self.name, ConsistentRead=True)
+        return {item["pk"]["S"] for item in page["Items"]}
+
+    def value(self, pk: str) -> str | None:
+        found = self.engine.get_item(TableName=self.name, Key={"pk": {"S": pk}}, ConsistentRead=True)
+        return found["Item"]["value"]["S"] if "Item" in found else None
+
+
+def put(client: DynamoDBClient, table: Table, pk: str, value: str = "") -> None:
+    client.put_item(TableName=table.name, Item={"pk": {"S": pk}, "value": {"S": value}})
+
+
+def put_all(client: DynamoDBClient, table: Table, *pks: str) -> None:
+    """In one transaction."""
+    entries: list[TransactWriteItemTypeDef] = [
+        {"Put": {"TableName": table.name, "Item": {"pk": {"S": pk}}}} for pk in pks
+    ]
+    client.transact_write_items(TransactItems=entries)
+
+
+def writes(*pks: str) -> list[WriteRequestTypeDef]:
+    return [{"PutRequest": {"Item": {"pk": {"S": pk}}}} for pk in pks]

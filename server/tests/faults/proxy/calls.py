@@ -1,0 +1,63 @@
+"""What passed through the proxy, for tests to assert on."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from faults.proxy.board import Board
+    from faults.proxy.dynamo_request import Request
+    from faults.proxy.fault import Fault
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request. The fields fill in on its way, each before the client can see its effect.
+
+    `applied` is False if the engine never got it or refused it, True if it answered 2xx,
+    None while that is open, and for ever if the engine gave no answer.
+    """
+
+    operation: str
+    tables: tuple[str, ...] = ()
+    faults: tuple["Fault", ...] = ()
+    applied: bool | None = False
+    status: int | None = None
+    is_copy: bool = False
+    is_done: bool = False
+
+
+@final
+class CallLog:
+    """Counts always; keeps the calls only if it is to record, as a load test would fill the memory."""
+
+    def __init__(self, board: "Board", *, records: bool) -> None:
+        self._board = board
+        self._records = records
+        self._calls: list[Call] = []
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        if not self._records:
+            raise RuntimeError("this proxy was made with record=False; its `counts` are there")
+        with self._board.reading:
+            return tuple(self._calls)
+
+    @property
+    def counts(self) -> Counter[str]:
+        with self._board.reading:
+            return self._counts.copy()
+
+    def open(self, request: "Request", *, is_copy: bool = False) -> Call:
+        call = Call(request.operation, request.tables if self._records else (), is_copy=is_copy)
+        with self._board:
+            self._counts[call.operation] += 1
+            if self._records:
+                self._calls.append(call)
+        return call
+
+    def forget(self) -> None:
+        with self._board:
+            self._calls.clear()
+            self._counts.clear()

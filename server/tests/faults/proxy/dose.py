@@ -1,0 +1,73 @@
+"""How often a fault strikes, as a function of the number of the matching request (1, 2, 3 …).
+
+No dose keeps a state, so a frozen one can be shared, and a seed gives the same faults again.
+"""
+
+import random
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Dose(Protocol):
+    """Whether the nth matching request is hit."""
+
+    def strikes(self, nth: int) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Every matching request, until the fault is removed."""
+
+    def strikes(self, nth: int) -> bool:
+        return nth > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The first `count` matching requests, or that many after letting `after` pass."""
+
+    count: int
+    after: int = 0
+
+    def strikes(self, nth: int) -> bool:
+        return self.after < nth <= self.after + self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Each kth matching request."""
+
+    k: int
+
+    def strikes(self, nth: int) -> bool:
+        return nth % self.k == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Each matching request with this probability, drawn from the seed and its number."""
+
+    probability: float
+    seed: int
+
+    def strikes(self, nth: int) -> bool:
+        return draw(self.seed, nth).random() < self.probability
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A number of seconds from a range, drawn from the seed and the number of the hit."""
+
+    low_s: float
+    high_s: float
+    seed: int
+
+    def seconds(self, nth: int) -> float:
+        return draw(self.seed, nth).uniform(self.low_s, self.high_s)
+
+
+def draw(seed: int, nth: int) -> random.Random:
+    return random.Random(f"{seed}/{nth}")
+
+
+ALWAYS = Always()

@@ -1,0 +1,123 @@
+"""What DynamoDB itself answers under stress and local engines never do: throttles, conflicts, internal errors."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import override
+
+from faults.proxy.aws_answers import cancelled, capital_error, error
+from faults.proxy.dynamo_request import TRANSACTIONS, WRITES, Request
+from faults.proxy.fault import Exchange, Fault
+from faults.proxy.reply import Reply
+
+type Reason = dict[str, str]
+
+NO_REASON: Reason = {"Code": "None"}
+
+
+class Throttled(StrEnum):
+    """By a table's provisioned capacity, or by what an on-demand table or the account can do right now."""
+
+    PROVISIONED = "ProvisionedThroughputExceededException"
+    ON_DEMAND = "ThrottlingException"
+
+
+_WORDS = {
+    Throttled.PROVISIONED: "The level of configured provisioned throughput for the table was exceeded. "
+    "Consider increasing your provisioning level with the UpdateTable API.",
+    Throttled.ON_DEMAND: "Throughput exceeds the current capacity of your table or index. DynamoDB is "
+    "automatically scaling your table or index so please try again shortly. If exceptions persist, check "
+    "if you have a hot key.",
+}
+_REASON_CODES = {
+    Throttled.PROVISIONED: "ProvisionedThroughputExceeded",
+    Throttled.ON_DEMAND: "ThrottlingError",
+}
+
+
+def throttled(kind: Throttled = Throttled.PROVISIONED) -> Reply:
+    return error(kind, _WORDS[kind])
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle(Fault):
+    """Refused without being applied. `items` are those of a transaction that are named as the reason.
+
+    A transaction is cancelled with reasons, as AWS does it; with `whole_call` it gets the plain error
+    that AWS gives when it throttles the call before it looks at the items.
+    """
+
+    kind: Throttled = Throttled.PROVISIONED
+    items: tuple[int, ...] = (0,)
+    whole_call: bool = False
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        if exchange.request.operation not in TRANSACTIONS or self.whole_call:
+            return throttled(self.kind)
+        reason = {"Code": _REASON_CODES[self.kind], "Message": _WORDS[self.kind]}
+        return cancelled(_reasons(exchange.request, self.items, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict(Fault):
+    """Another transaction holds one of the items, so this was not applied.
+
+    Fits transactions and writes of one item; nothing else can meet a conflict on AWS.
+    `items` are those of a transaction that are named as the reason.
+    """
+
+    items: tuple[int, ...] = (0,)
+
+    @override
+    def fits(self, request: Request) -> bool:
+        return request.operation in TRANSACTIONS | WRITES
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        text = "Transaction is ongoing for the item"
+        if exchange.request.operation in WRITES:
+            return error("TransactionConflictException", text)
+        return cancelled(
+            _reasons(exchange.request, self.items, {"Code": "TransactionConflict", "Message": text})
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InProgress(Fault):
+    """TransactionInProgressException: a try with the same ClientRequestToken is still being worked on.
+
+    `applied` forwards it first, so that the earlier try is one that did commit.
+    """
+
+    applied: bool = False
+
+    @override
+    def fits(self, request: Request) -> bool:
+        return request.operation == "TransactWriteItems"
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        if self.applied:
+            await exchange.forward()
+        text = "The transaction with the given request token is already in progress."
+        return capital_error("TransactionInProgressException", text)
+
+
+@dataclass(frozen=True, slots=True)
+class InternalError(Fault):
+    """InternalServerError, status 500. On AWS a write that gets it may have been applied: `applied` says which."""
+
+    applied: bool = False
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        if self.applied:
+            await exchange.forward()
+        return error("InternalServerError", "Internal server error", status=500)
+
+
+def _reasons(request: Request, items: tuple[int, ...], reason: Reason) -> list[Reason]:
+    count = len(request.body.get("TransactItems", ()))
+    if any(item >= count for item in items):
+        raise ValueError(f"items {items} are named as the reason, but the transaction has {count}")
+    return [reason if place in items else NO_REASON for place in range(count)]

@@ -1,0 +1,150 @@
+"""One client's connection through a TcpProxy: two pipes, each as slow, frozen or leaky as the weather says."""
+
+import asyncio
+from typing import TYPE_CHECKING, final
+
+from faults.proxy.reply import close
+from faults.proxy.tcp_faults import Direction
+
+if TYPE_CHECKING:
+    from faults.proxy.tcp_weather import Weather
+
+CHUNK_BYTES = 64 * 1024
+CHUNKS_ON_THE_WAY = 256
+PACES_PER_S = 50
+
+
+@final
+class Pipe:
+    """Bytes in one direction: one task takes them in and stamps when they are due, one lets them out."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: Direction, weather: "Weather"
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._way = way
+        self._weather = weather
+        self._flow = weather.flows[way]
+        self._line: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(CHUNKS_ON_THE_WAY)
+        self._into_blackhole_bytes = 0
+        self._waiting_bytes = 0
+        self.has_hole = False
+
+    async def take_in(self) -> None:
+        loop = asyncio.get_running_loop()
+        chunk = b"-"
+        while chunk:
+            chunk = await self._reader.read(CHUNK_BYTES)
+            self._waiting_bytes += len(chunk)
+            with self._weather.board:
+                self._flow.taken_bytes += len(chunk)
+            await self._line.put((loop.time() + self._weather.latency_s(self._way), chunk))
+
+    async def let_out(self) -> None:
+        """Until the end of the stream is passed on too."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due, chunk = await self._line.get()
+            await asyncio.sleep(max(due - loop.time(), 0))
+            if not chunk:
+                break
+            await self._pace(chunk)
+        await self._weather.until(lambda: not self.is_shut)
+        self._writer.write_eof()
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether the end of a connection, too, has to wait."""
+        return self._weather.is_frozen(self._way) or self._room_bytes() == 0
+
+    def leave_blackhole(self) -> None:
+        self._into_blackhole_bytes = 0
+
+    def abandon(self) -> None:
+        """What still waits when a connection ends is lost."""
+        with self._weather.board:
+            self._flow.lost_bytes += self._waiting_bytes
+        self._waiting_bytes = 0
+
+    async def _pace(self, chunk: bytes) -> None:
+        while chunk:
+            bytes_per_s = self._weather.bytes_per_s(self._way)
+            size = len(chunk) if bytes_per_s is None else max(bytes_per_s // PACES_PER_S, 1)
+            piece, chunk = chunk[:size], chunk[size:]
+            if bytes_per_s is not None:
+                await asyncio.sleep(len(piece) / bytes_per_s)
+            # nothing is awaited between this and the write, or bytes could overtake a freeze
+            await self._weather.until(lambda: not self._weather.is_frozen(self._way))
+            self._pass_on(piece)
+            await self._writer.drain()
+
+    def _pass_on(self, piece: bytes) -> None:
+        room_bytes = self._room_bytes()
+        kept = piece[:room_bytes]
+        if room_bytes is not None:
+            self._into_blackhole_bytes += len(piece)
+        self._waiting_bytes -= len(piece)
+        self.has_hole = self.has_hole or kept != piece
+        with self._weather.board:
+            self._flow.passed_bytes += len(kept)
+            self._flow.lost_bytes += len(piece) - len(kept)
+        self._writer.write(kept)
+
+    def _room_bytes(self) -> int | None:
+        """How many bytes pass before the blackhole; None without one."""
+        depth_bytes = self._weather.blackhole_bytes(self._way)
+        if depth_bytes is None:
+            return None
+        return max(depth_bytes - self._into_blackhole_bytes, 0)
+
+
+@final
+class Link:
+    """A client's connection and the one to the engine that belongs to it."""
+
+    def __init__(
+        self,
+        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        weather: "Weather",
+    ) -> None:
+        self._weather = weather
+        self._writers = (client[1], upstream[1])
+        self._pipes = (
+            Pipe(client[0], upstream[1], Direction.TO_UPSTREAM, weather),
+            Pipe(upstream[0], client[1], Direction.TO_CLIENT, weather),
+        )
+        self._task = asyncio.current_task()
+
+    async def run(self) -> None:
+        """Until both sides are done, or one breaks: then the other is reset."""
+        is_broken = False
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for pipe in self._pipes:
+                    tasks.create_task(pipe.take_in())
+                    tasks.create_task(pipe.let_out())
+        except* OSError:
+            is_broken = True
+            await self._weather.until(lambda: not any(pipe.is_shut for pipe in self._pipes))
+        finally:
+            self._close(reset=is_broken)
+            for pipe in self._pipes:
+                pipe.abandon()
+
+    def cut(self, *, reset: bool) -> None:
+        self._close(reset=reset)
+        if self._task is not None:
+            self._task.cancel()
+
+    def leave_blackhole(self) -> None:
+        """A stream with a hole in it must not go on."""
+        if any(pipe.has_hole for pipe in self._pipes):
+            self.cut(reset=True)
+        for pipe in self._pipes:
+            pipe.leave_blackhole()
+
+    def _close(self, *, reset: bool) -> None:
+        for writer in self._writers:
+            close(writer, reset=reset)

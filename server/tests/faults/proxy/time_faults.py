@@ -1,0 +1,65 @@
+"""Faults of time: late, held back until the test says so, and twice."""
+
+import asyncio
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import override
+
+from faults.proxy.dose import Between
+from faults.proxy.fault import Exchange, Fault
+from faults.proxy.reply import Reply
+
+type Seconds = float | Between
+
+
+class Point(StrEnum):
+    """`REQUEST`: the engine has not seen it. `ANSWER`: the engine has applied it."""
+
+    REQUEST = "request"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Delay(Fault):
+    """Waits before the engine gets the request, after it has answered, or both; fixed or from a seeded range."""
+
+    before_s: Seconds = 0.0
+    after_s: Seconds = 0.0
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        await asyncio.sleep(_seconds(self.before_s, exchange.nth))
+        reply = await exchange.forward()
+        await asyncio.sleep(_seconds(self.after_s, exchange.nth))
+        return reply
+
+
+def _seconds(given: Seconds, nth: int) -> float:
+    return given.seconds(nth) if isinstance(given, Between) else given
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Fault):
+    """Keeps the request, or its answer, until the test lets go. The client may give up meanwhile: it goes on."""
+
+    at: Point = Point.REQUEST
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        if self.at is Point.REQUEST:
+            await exchange.hold()
+            return await exchange.forward()
+        reply = await exchange.forward()
+        await exchange.hold()
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Fault):
+    """Passes as usual and keeps a copy, which goes to the engine when the test lets go: a delayed duplicate."""
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        reply = await exchange.forward()
+        exchange.repeat_when_released()
+        return reply

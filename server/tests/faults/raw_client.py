@@ -1,0 +1,81 @@
+"""A client that sees bytes, FIN and RST as they are."""
+
+import http.client
+import json
+import select
+import socket
+from typing import Any, Self, final
+
+
+def request(operation: str = "PutItem", body: dict[str, Any] | None = None) -> bytes:
+    raw = json.dumps({"TableName": "some", "Item": {}} if body is None else body).encode()
+    head = f"POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\nContent-Length: {len(raw)}\r\n\r\n"
+    return head.encode() + raw
+
+
+@final
+class RawClient:
+    """One connection to a port on this machine."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+
+    def send(self, raw: bytes) -> None:
+        self._socket.sendall(raw)
+
+    def read(self, count_bytes: int) -> bytes:
+        """So many bytes, or fewer if the connection ends before."""
+        got = b""
+        while len(got) < count_bytes and (piece := self._socket.recv(count_bytes - len(got))):
+            got += piece
+        return got
+
+    def read_to_end(self) -> tuple[bytes, type[OSError] | None]:
+        """What comes before the end, and how it ends: None is FIN."""
+        got = b""
+        try:
+            while piece := self._socket.recv(65536):
+                got += piece
+        except ConnectionError as error:
+            return got, type(error)
+        return got, None
+
+    def ask(self, raw: bytes | None = None) -> tuple[bytes, type[OSError] | None]:
+        self.send(request() if raw is None else raw)
+        return self.read_to_end()
+
+    def is_silent(self, for_s: float = 0.05) -> bool:
+        """Whether nothing comes, not even an end. A short look: it can miss a fault, never invent one."""
+        readable, _, _ = select.select([self._socket], [], [], for_s)
+        return not readable
+
+    def end(self) -> None:
+        """Say that nothing more is sent; answers can still come."""
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def ask(port: int, operation: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of one call, by a client that judges nothing. Both engines take it unsigned."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    headers = {
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Date": "20300101T000000Z",
+        "Authorization": "AWS4-HMAC-SHA256 Credential=local/20300101/us-east-1/dynamodb/aws4_request, "
+        "SignedHeaders=host;x-amz-date, Signature=00",
+    }
+    try:
+        connection.request("POST", "/", json.dumps(body), headers)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.headers), answer.read()
+    finally:
+        connection.close()

@@ -1,0 +1,12 @@
+"""Waiting for a condition with a deadline, where nothing tells that it came true."""
+
+import time
+from collections.abc import Callable
+
+
+def until(condition: Callable[[], bool], *, timeout_s: float = 10) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {timeout_s} s")
+        time.sleep(0.01)

@@ -1,0 +1,54 @@
+"""Reading DescribeTable's answers, as AWS and the two local engines give them."""
+
+import pytest
+from unit.tables.seen_tables import described
+
+from tidings.tables.declaration import MESSAGES, SESSIONS, TABLES, USERS
+from tidings.tables.model import Table, TableClass, Units
+from tidings.tables.seen import read_table, read_ttl
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_what_was_asked_for_is_what_is_read(table: Table) -> None:
+    seen = read_table(described(table))
+    assert seen.keys == table.keys
+    assert seen.units == table.units
+    assert seen.stream == table.stream
+    assert seen.table_class == table.table_class
+    assert seen.is_deletion_protected == table.is_deletion_protected
+    assert {name: (index.keys, index.projection) for name, index in seen.indexes.items()} == {
+        index.name: (index.keys, index.projection) for index in table.indexes
+    }
+
+
+def test_without_a_class_to_tell_it_is_the_standard_one() -> None:
+    assert read_table(described(MESSAGES, TableClassSummary={})).table_class is TableClass.STANDARD
+
+
+def test_zero_units_beside_on_demand_are_no_capacity() -> None:
+    zero = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+    assert read_table(described(MESSAGES, ProvisionedThroughput=zero)).units is None
+    assert read_table(described(USERS)).units == Units(40, 5)
+
+
+def test_a_table_is_settled_when_its_indexes_are() -> None:
+    assert read_table(described(SESSIONS)).is_settled
+    building = described(SESSIONS)
+    building["GlobalSecondaryIndexes"][0]["IndexStatus"] = "CREATING"
+    assert not read_table(building).is_settled
+    assert not read_table(described(SESSIONS, TableStatus="UPDATING")).is_settled
+
+
+def test_an_index_with_chosen_attributes_is_told_with_them() -> None:
+    answer = described(SESSIONS)
+    answer["GlobalSecondaryIndexes"][0]["Projection"] = {
+        "ProjectionType": "INCLUDE",
+        "NonKeyAttributes": ["b", "a"],
+    }
+    assert read_table(answer).indexes["user_sessions-index"].projection == "INCLUDE (a, b)"
+
+
+def test_a_ttl_on_its_way_counts_as_where_it_goes() -> None:
+    assert read_ttl({"TimeToLiveStatus": "ENABLING", "AttributeName": "ttl"}) == "ttl"
+    assert read_ttl({"TimeToLiveStatus": "DISABLING", "AttributeName": "ttl"}) is None
+    assert read_ttl({"TimeToLiveStatus": "DISABLED"}) is None
