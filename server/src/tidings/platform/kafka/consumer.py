@@ -62,6 +62,7 @@ class Consumer[T]:
         self._crash: asyncio.Future[None] | None = None
         self._lanes: dict[PartitionKey, Lane[T]] = {}
         self._reader: Reader[T] | None = None
+        self._broke_with = ""
         self._lag: dict[PartitionKey, Lag] = {}
         self._stalled: dict[PartitionKey, int | None] = {}
 
@@ -95,7 +96,11 @@ class Consumer[T]:
         return tuple(sorted(self._lanes))
 
     def how(self) -> How:
-        return self._pulse.how()
+        """Whether brokers answer and the group has us. Partitions that are paused are no trouble of Kafka's."""
+        how = self._pulse.how()
+        if how.is_ok and self._broke_with and not (self._reader and self._reader.is_member):
+            return How(is_ok=False, reason=f"not in the group since: {self._broke_with}")
+        return how
 
     async def _serve(self) -> None:
         """One life of librdkafka's consumer. After a fatal error of its own comes another."""
@@ -124,7 +129,8 @@ class Consumer[T]:
             return
         if not isinstance(error, ReaderFatalError):
             raise error
-        self._pulse.failed(str(error))
+        self._broke_with = str(error)
+        self._pulse.failed(self._broke_with)
         log.warning("consumer %s is made anew: %s", self._group, error)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), _RENEW_AFTER_S)

@@ -54,6 +54,7 @@ class Publisher:
         self._line: deque[tuple[float, Outgoing]] = deque()
         self._alarm: asyncio.TimerHandle | None = None
         self._is_closing = False
+        self._broke_with = ""
         self._drained = asyncio.Event()
         self._renewal: asyncio.TimerHandle | None = None
         self._ends: set[asyncio.Task[int]] = set()
@@ -73,7 +74,10 @@ class Publisher:
         return waiter
 
     def how(self) -> How:
-        return self._pulse.how()
+        how = self._pulse.how()
+        if how.is_ok and self._broke_with:
+            return How(is_ok=False, reason=f"nothing acknowledged since: {self._broke_with}")
+        return how
 
     @property
     def in_flight(self) -> int:
@@ -102,6 +106,7 @@ class Publisher:
                 waiter.set_result(Placed(message.partition() or 0, message.offset() or 0))
         if lot[-1][1] is None:
             self._pulse.answered()
+            self._broke_with = ""
         self._advance_line()
         if not self.in_flight:
             self._drained.set()
@@ -111,6 +116,7 @@ class Publisher:
         if pump is not self._pump:
             return
         log.error("publisher: fatal, made anew: %s", why)
+        self._broke_with = why
         self._pump = None
         end = self._loop.create_task(pump.end())
         self._ends.add(end)

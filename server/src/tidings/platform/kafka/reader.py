@@ -63,6 +63,8 @@ class Reader[T]:
         self._assignments = 0
         self._born: dict[PartitionKey, int] = {}
         self._is_stopping = threading.Event()
+        self.is_member = False
+        """The group has taken us in, be it without a partition."""
         self.left: asyncio.Future[None] = self._loop.create_future()
         """Ends when nothing is handed over or committed any more; with what went wrong, if something did."""
         self.closed: asyncio.Future[None] = self._loop.create_future()
@@ -145,6 +147,7 @@ class Reader[T]:
         if self._is_stopping.is_set():
             return
         self._pulse.answered()
+        self.is_member = True
         self._assignments += 1
         for part in partitions:
             lane = self._maker.make((part.topic, part.partition))

@@ -117,6 +117,7 @@ def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes
         struck = publisher.send("t", b"k", b"struck")
         with pytest.raises(UnknownOutcomeError):
             await before
+        assert not publisher.how().is_ok
         meanwhile = [publisher.send("t", b"k", b"%d" % n) for n in range(3)]
         second = await factory.another(2)
         sent = [value for value in values(second) if value != b"struck"]
@@ -125,6 +126,7 @@ def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes
         assert [(await answer).offset for answer in meanwhile] == [7, 7, 7]
         (outcome,) = await asyncio.gather(struck, return_exceptions=True)
         assert isinstance(outcome, Placed | UnknownOutcomeError)
+        assert publisher.how().is_ok
         assert await publisher.close(1) == 0
         assert len(factory.made) == 2
 
