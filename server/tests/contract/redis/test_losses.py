@@ -9,7 +9,7 @@ import pytest
 from fixtures.loops import eventually, until
 from fixtures.publisher import Publisher
 from fixtures.recorder import Recorder, vanished
-from fixtures.redis_cluster import Servers, ask, move_slot
+from fixtures.redis_cluster import Servers, ask, move_slot, node_id
 from fixtures.relay import relay_to
 
 from tidings.platform.redis.client import Redis
@@ -128,6 +128,21 @@ async def test_a_slot_that_moves_is_a_loss_and_the_subscription_follows(
             await until(lambda: len(heard.payloads) == times)  # noqa: B023 - awaited in this round
         assert heard.shape == "SLSmLSm"
         assert "slot has moved" in heard.losses[0].reason
+
+
+@pytest.mark.parametrize("servers", ["valkey-cluster"], indirect=True)
+async def test_a_slot_that_valkey_moves_by_itself_is_a_loss_too(own_servers: Servers, client: Client) -> None:
+    """Valkey's own, atomic way to move slots."""
+    async with client(own_servers.options, **QUICK) as redis:
+        name, heard = channel(redis), Recorder()
+        await redis.subscribe(name, heard)
+        source = own_servers.owner(name)
+        target = node_id(own_servers.other(source).port)
+        ask(source.port, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot(name), slot(name), "NODE", target)
+        await heard.standing(2)
+        assert await redis.publish(name, b"x") == 1
+        await until(lambda: heard.payloads == [b"x"])
+        assert heard.shape == "SLSm"
 
 
 async def kill_and_restart(servers: Servers, name: Key, heard: Recorder) -> None:
