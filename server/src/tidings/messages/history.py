@@ -11,7 +11,7 @@ from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages import content as contents
 from tidings.messages.content import Content
 from tidings.messages.model import Entry, Kind
-from tidings.messages.ports import Keys, Reader, Stays, TenantKeys
+from tidings.messages.ports import Keys, Reader, ReadingKeys, Stays
 
 MAX_LIMIT = 200
 _NO_END = 10**15 - 1
@@ -142,11 +142,13 @@ class History:
         ]
         apart = await self._reader.ephemeral(chat, min(alive) - 1, max(alive)) if alive else {}
         sealed = [e.content or apart.get(e.sequence) for e in entries]
-        keys = await self._keys.of(chat.tenant, [content for content in sealed if content is not None])
-        return [self._shown(chat, e, c, keys, now_ms) for e, c in zip(entries, sealed, strict=True)]
+        keys = await self._keys.to_read(chat.tenant, [content for content in sealed if content is not None])
+        return [
+            self._shown(chat, e, content, keys, now_ms) for e, content in zip(entries, sealed, strict=True)
+        ]
 
     def _shown(
-        self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: TenantKeys, now_ms: int
+        self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: ReadingKeys, now_ms: int
     ) -> Shown:
         now = state(entry, now_ms)
         if now is not State.THERE or sealed is None:

@@ -124,7 +124,7 @@ class Members[S](Protocol):
 
 
 class TenantKeys(Protocol):
-    """What a tenant's content is sealed and recognised with. Never blocks, never fails for what it sealed itself."""
+    """What a tenant's content is sealed and recognised with. Never blocks, never fails."""
 
     def fingerprint(self, said: bytes, /) -> bytes:
         """Recognises the same words again without showing them; the same for as long as the tenant exists."""
@@ -134,15 +134,22 @@ class TenantKeys(Protocol):
         """The place is part of what is sealed: content that was moved does not open."""
         ...
 
+
+class ReadingKeys(Protocol):
+    """What certain contents are opened with. Never blocks."""
+
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
         """Raises `content_unreadable` if it was not sealed for this place by this tenant's keys."""
         ...
 
 
 class Keys(Protocol):
-    async def of(self, tenant: TenantId, contents: Collection[bytes] = (), /) -> TenantKeys:
-        """The tenant's keys, those of these contents among them; quick once they were asked for.
+    """Raises `keys_unavailable` while keys can't be had and none are at hand."""
 
-        Makes them for a tenant that has none.
-        """
+    async def of(self, tenant: TenantId, /) -> TenantKeys:
+        """To seal with; quick once they were asked for. Makes them for a tenant that has none."""
+        ...
+
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ReadingKeys:
+        """To open these contents with, whoever sealed them and however long ago."""
         ...

@@ -53,14 +53,14 @@ class KeyRing:
         self._loads: _Shared[TenantId, _Held] = _Shared()
         self._unwraps: _Shared[tuple[TenantId, WrappedKey], bytes | None] = _Shared()
 
-    async def of(self, tenant: TenantId, contents: Collection[bytes] = (), /) -> TenantKeys:
-        """Keys to seal with, and to open these contents. Makes them for a tenant that has none."""
-        held = self._held.get(tenant)
-        if held is None or self._clock.monotonic() >= held.fresh_until:
-            held = await self._refresh(tenant, held)
-        else:
-            self._held.move_to_end(tenant)
-        if contents and (versions := held.keys.lacks(contents)):
+    async def of(self, tenant: TenantId, /) -> TenantKeys:
+        """Keys to seal with. Makes them for a tenant that has none."""
+        return (await self._fresh(tenant)).keys
+
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> TenantKeys:
+        """Keys to open these contents with. One that is not known here is looked for, once."""
+        held = await self._fresh(tenant)
+        if versions := held.keys.lacks(contents):
             lacking = {KeyName(KeyKind.CONTENT, version) for version in versions}
             held = await self._know(tenant, held, lacking)
             await self._unwrap_older(tenant, held, lacking)
@@ -71,13 +71,17 @@ class KeyRing:
 
         Two who rotate at the same time make one key. Returns its version.
         """
-        await self.of(tenant)
+        await self._fresh(tenant)
         made = await self._maker.make_next(tenant)
         if held := self._held.get(tenant):
             await self._know(tenant, held, {made})
         return made.version
 
-    async def _refresh(self, tenant: TenantId, held: _Held | None) -> _Held:
+    async def _fresh(self, tenant: TenantId) -> _Held:
+        held = self._held.get(tenant)
+        if held is not None and self._clock.monotonic() < held.fresh_until:
+            self._held.move_to_end(tenant)
+            return held
         try:
             return await self._look(tenant)
         except TidingsError:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from contract.tenants.relay import relay_to
 from fixtures.engines import NOT_RUN, Dynamo
-from fixtures.memory_log import MemoryMembers
+from fixtures.stage import ANNA, BEN, Stage, asked
 from fixtures.tables import REGION, Tables, make_tables
 
 from tidings.engines import dynoxide
@@ -20,14 +20,8 @@ from tidings.engines.cache import user_cache
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import DynamoKind, Engine, Wish
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.append import Appends
-from tidings.messages.content import Content, decode
-from tidings.messages.lane import World
-from tidings.messages.model import Entry, Kind
-from tidings.messages.send import Send
-from tidings.messages.store import DynamoChanges, DynamoLog
+from tidings.kernel.ids import ChatKey
+from tidings.messages.content import Content
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
 from tidings.tables.patterns import delivery as patterns
@@ -37,8 +31,6 @@ from tidings.tenants.sealing import ContentKey
 from tidings.tenants.store import DynamoKeyStore
 
 WORDS = "Meet-me-beneath-the-old-clock-at-noon"
-CHAT = ChatKey(TenantId("acme"), ChatId("the-chat-of-this-test"))
-ANNA = UserId("anna")
 
 
 class Leaks(NamedTuple):
@@ -71,65 +63,53 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
-def may(standing: bool, after: int | None, /) -> Code | None:  # noqa: FBT001 - the standing of these tests
-    del after
-    return None if standing else Code.NOT_A_MEMBER
-
-
-def entry_of_creation() -> Entry:
-    return Entry(
-        sequence=1,
-        ordinal=0,
-        kind=Kind.CREATE,
-        sender=ANNA,
-        client_key=ClientKey("create"),
-        fingerprint=b"",
-        created_at_ms=0,
-    )
-
-
-async def send_all_shapes(client: Client, ring: KeyRing) -> None:
-    """One by one, together in a transaction, with an idempotency row; read back; and a preview in a chat-list row."""
-    clock = SystemClock()
-    log = DynamoLog(client, clock)
-    await log.append(CHAT, [entry_of_creation()])
-    appends = Appends(World(log, MemoryMembers({ANNA}), clock, epoch=0))
-    send = Send(appends, DynamoChanges(), keys=ring, may_send=may, clock=clock)
-    content = Content(text=WORDS, data={"again": WORDS})
-    await send(CHAT, ANNA, ClientKey("alone"), content, after=1)
-    await asyncio.gather(*(send(CHAT, ANNA, ClientKey(f"k{n}"), content, after=1) for n in range(6)))
-    await send(CHAT, ANNA, ClientKey("keyed"), content)
-    newest = await log.newest(CHAT)
-    assert newest is not None
-    assert newest.sequence == 9
-    assert newest.content is not None
-    keys = await ring.of(CHAT.tenant, [newest.content])
-    assert decode(keys.unseal(CHAT, 9, newest.content)) == content
-    await client.update(
+async def send_all_shapes(stage: Stage, ring: KeyRing) -> ChatKey:
+    """Alone, together in a transaction, with an idempotency row, expiring, edited; and a preview in a chat list."""
+    chat = await stage.group(BEN)
+    await stage.send(chat, ANNA, WORDS)
+    await asyncio.gather(*(stage.send(chat, ANNA, WORDS) for _ in range(6)))
+    await stage.send(chat, BEN, WORDS, after=None)
+    await stage.send(chat, ANNA, WORDS, ttl_s=3600)
+    await ring.rotate(chat.tenant)
+    last = await stage.send(chat, ANNA, "nothing yet")
+    await stage.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
+    keys = await ring.of(chat.tenant)
+    await stage.client.update(
         patterns.RAISE_ROW,
-        {"user_id": "acme#anna", "chat_id": f"{CHAT.tenant}#{CHAT.chat}"},
+        {"user_id": f"{chat.tenant}#{ANNA}", "chat_id": f"{chat.tenant}#{chat.chat}"},
         "SET last_sequence = :n, last_preview = :p",
-        values={":n": 9, ":p": keys.seal_preview(CHAT, 9, WORDS.encode())},
+        values={":n": last.sequence, ":p": keys.seal_preview(chat, last.sequence, WORDS.encode())},
     )
+    return chat
+
+
+async def words_read(stage: Stage, chat: ChatKey) -> list[str]:
+    page = await stage.history.before(chat, ANNA, None, 100)
+    return [shown.content.text for shown in page.entries if shown.content]
 
 
 def leaks(fleet: Fleet, tables: Tables, key_file: Path, *, is_encrypting: bool = True) -> Leaks:
-    async def run() -> bytes:
-        async with (
-            relay_to(tables.url) as relay,
-            open_client(relay.url, REGION, tables.prefix) as client,
-        ):
-            policy = Policy(is_encrypting=is_encrypting)
-            ring = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), policy)
-            await send_all_shapes(client, ring)
-        return bytes(relay.sent)
+    def ring_on(client: Client) -> KeyRing:
+        policy = Policy(is_encrypting=is_encrypting)
+        return KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), policy)
 
-    wire = asyncio.run(asyncio.wait_for(run(), 60))
+    async def run() -> tuple[bytes, ChatKey]:
+        async with relay_to(tables.url) as relay, open_client(relay.url, REGION, tables.prefix) as client:
+            stage = Stage(client, "acme")
+            stage.keys = ring = ring_on(client)
+            stage.open_process()
+            chat = await send_all_shapes(stage, ring)
+            stage.keys = ring_on(client)
+            stage.open_process()
+            assert await words_read(stage, chat) == [WORDS] * 10, "another process reads it all"
+        return bytes(relay.sent), chat
+
+    wire, chat = asyncio.run(asyncio.wait_for(run(), 60))
     data = fleet.status()[0].node.data
     fleet.stop()
     disk = files_below(data)
     for place in (wire, disk):
-        assert CHAT.chat.encode() in place, (
+        assert chat.chat.encode() in place, (
             "what is not secret is found, so the search looks at the right bytes"
         )
     return Leaks(found_in(wire), found_in(disk))

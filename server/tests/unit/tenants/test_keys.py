@@ -167,7 +167,7 @@ def test_a_look_that_began_before_the_key_was_made_does_not_make_content_unreada
         await other.of(ACME)
         world.clock.now_s += REFRESH_S if early_by == "refreshing" else 0
         gate = world.store.gate = asyncio.Event()
-        early = asyncio.ensure_future(other.of(ACME, [first[:1] + (9).to_bytes(4) + first[5:]]))
+        early = asyncio.ensure_future(other.to_read(ACME, [first[:1] + (9).to_bytes(4) + first[5:]]))
         for _ in range(3):
             await asyncio.sleep(0)
         world.store.gate = None
@@ -222,7 +222,7 @@ def test_older_keys_are_unwrapped_when_they_are_needed_once() -> None:
         reader = world.process()
         await reader.of(ACME)
         assert world.kms.unwraps == 2, "the newest, and the fingerprint's"
-        await asyncio.gather(*(reader.of(ACME, contents[:2]) for _ in range(10)))
+        await asyncio.gather(*(reader.to_read(ACME, contents[:2]) for _ in range(10)))
         assert world.kms.unwraps == 4
         world.clock.now_s += REFRESH_S
         assert [await opened(reader, content) for content in contents] == [b"1", b"2", b"3", b"4", b"5"]

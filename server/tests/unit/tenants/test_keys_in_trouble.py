@@ -112,7 +112,7 @@ def test_an_older_key_that_was_altered_makes_unreadable_what_it_sealed_and_nothi
         contents = await three_keys(world)
         world.store.alter(ACME, content_key(2), b"altered")
         reader = world.process()
-        keys = await reader.of(ACME, contents)
+        keys = await reader.to_read(ACME, contents)
         assert keys.unseal(CHAT, 1, contents[0]) == b"1"
         assert keys.unseal(CHAT, 1, contents[2]) == b"3"
         unwraps, lists = world.kms.unwraps, world.store.lists

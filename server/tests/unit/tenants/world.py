@@ -51,7 +51,7 @@ async def sealed(process: KeyRing, body: bytes, sequence: int = 1) -> bytes:
 
 
 async def opened(process: KeyRing, content: bytes, sequence: int = 1) -> bytes:
-    return (await process.of(ACME, [content])).unseal(CHAT, sequence, content)
+    return (await process.to_read(ACME, [content])).unseal(CHAT, sequence, content)
 
 
 async def refusal(asking: Awaitable[object]) -> Code:
