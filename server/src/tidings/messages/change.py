@@ -13,7 +13,7 @@ from tidings.kernel.tries import on_what_is_there
 from tidings.messages import content as contents
 from tidings.messages.append import Appends
 from tidings.messages.content import Content
-from tidings.messages.model import Appended, Beside, Check, Draft, Entry, Kind, Proposal
+from tidings.messages.model import Appended, Beside, Check, Draft, Entry, Kind, Proposal, SendKey
 from tidings.messages.ports import Changes, Keys, Reader
 
 MAX_EMOJI_BYTES = 32
@@ -30,6 +30,9 @@ class Asked:
     client_key: ClientKey
     sequence: int
     after: int | None = None
+
+    def said(self, kind: Kind, body: bytes) -> bytes:
+        return contents.said(self.chat, SendKey(self.user, self.client_key), kind, body, about=self.sequence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Change[S]:
         """By its sender only. The content is sealed for the message's own place."""
         body = contents.encode(content)
         keys = await self._keys.of(asked.chat.tenant)
-        fingerprint = keys.fingerprint(contents.said(Kind.EDIT, body, about=asked.sequence))
+        fingerprint = keys.fingerprint(asked.said(Kind.EDIT, body))
 
         def beside(seen: Entry) -> Beside:
             _refuse_redacted(seen, Code.MESSAGE_NOT_FOUND)
@@ -82,7 +85,7 @@ class Change[S]:
 
     async def redact(self, asked: Asked) -> Appended:
         keys = await self._keys.of(asked.chat.tenant)
-        fingerprint = keys.fingerprint(contents.said(Kind.REDACTION, b"", about=asked.sequence))
+        fingerprint = keys.fingerprint(asked.said(Kind.REDACTION, b""))
 
         def permit(seen: Entry) -> Check[S]:
             is_own = seen.sender == asked.user
@@ -99,7 +102,7 @@ class Change[S]:
             raise TidingsError(Code.REQUEST_INVALID, f"An emoji has 1 to {MAX_EMOJI_BYTES} bytes.")
         keys = await self._keys.of(asked.chat.tenant)
         said = f"{'+' if is_added else '-'}{emoji}"
-        fingerprint = keys.fingerprint(contents.said(Kind.REACTION, said.encode(), about=asked.sequence))
+        fingerprint = keys.fingerprint(asked.said(Kind.REACTION, said.encode()))
 
         def beside(seen: Entry) -> Beside:
             counts, users = reacted(seen, asked.user, emoji, is_added=is_added)

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import UserId
-from tidings.messages.model import Kind
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.model import Kind, SendKey
 
 MAX_CONTENT_BYTES = 4096
 MAX_MENTIONS = 50
@@ -48,9 +48,22 @@ def decode(body: bytes) -> Content:
     return _decode(body)
 
 
-def said(kind: Kind, body: bytes, *, about: int | None = None, ttl_s: int | None = None) -> bytes:
-    """Everything that makes two tries the same message or not."""
-    return b"%s|%d|%d|%s" % (kind.value.encode(), about or 0, ttl_s or 0, body)
+def said(
+    chat: ChatKey,
+    key: SendKey,
+    kind: Kind,
+    body: bytes,
+    *,
+    about: int | None = None,
+    ttl_s: int | None = None,
+) -> bytes:
+    """Everything that makes two tries the same message or not.
+
+    Chat, sender and key are in it so that equal words elsewhere have another fingerprint: whoever sees the table
+    does not learn who said the same.
+    """
+    head = f"{chat.tenant}#{chat.chat}#{key.sender}#{key.client_key}#{kind}#{about or 0}#{ttl_s or 0}#"
+    return head.encode() + body
 
 
 def _depth(value: object) -> int:

@@ -8,7 +8,7 @@ from tidings.kernel.ids import ChatKey, ClientKey, MessageId, UserId, message_id
 from tidings.messages import content as contents
 from tidings.messages.append import Appends
 from tidings.messages.content import Content
-from tidings.messages.model import Beside, BesideAt, Check, Draft, Kind, Proposal
+from tidings.messages.model import Beside, BesideAt, Check, Draft, Kind, Proposal, SendKey
 from tidings.messages.ports import Changes, Keys, TenantKeys
 
 MAX_TTL_S = 365 * 24 * 3600
@@ -51,11 +51,12 @@ class Send[S]:
         """
         body = contents.encode(content)
         keys = await self._keys.of(chat.tenant)
+        said = contents.said(chat, SendKey(sender, client_key), Kind.MESSAGE, body, ttl_s=ttl_s)
         draft = Draft(
             kind=Kind.MESSAGE,
             sender=sender,
             client_key=client_key,
-            fingerprint=keys.fingerprint(contents.said(Kind.MESSAGE, body, ttl_s=ttl_s)),
+            fingerprint=keys.fingerprint(said),
             body=None if ttl_s else body,
             content_type=content_type,
             visible_until_ms=None if ttl_s is None else self._clock.now_ms() + bounded_ttl(ttl_s) * 1000,
