@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tidings.platform.dynamo.answers import OK, UNREADABLE, check_unicode, check_whole, refusal
 from tidings.platform.dynamo.credentials import KeySource
 from tidings.platform.dynamo.endpoints import Endpoint
-from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError, UnansweredError
+from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError, UnansweredError, UnsentError
 from tidings.platform.dynamo.ledger import Row
 from tidings.platform.dynamo.pool import Pool, PoolLimits
 from tidings.platform.dynamo.retries import Retries, RetryLimits
@@ -101,19 +101,22 @@ class Channel:
 
     async def _pause(self, error: DynamoError, tries: int, deadline: float, *, is_repeatable: bool) -> None:
         """Waits for the next try; raises the error if there shall be none."""
-        wait_s = self.retries.wait_s(error, tries, is_repeatable=is_repeatable)
-        if wait_s is None or self.now() + wait_s >= deadline:
+        left_s = deadline - self.now()
+        wait_s = self.retries.wait_s(error, tries, left_s, is_repeatable=is_repeatable)
+        if wait_s is None:
             raise error
         if isinstance(error, CredentialsExpiredError):
-            await self._keys.renew()
+            await _in_time(self._keys.renew(), deadline)
         await self.sleep(wait_s)
 
     async def _try[T](self, verb: Verb[T], body: bytes, deadline: float, *, is_repeatable: bool) -> T:
         now = self.now()
-        if now >= self._keys.ask_at:
-            await self._keys.ask(now)
+        if now >= deadline:
+            raise UnsentError("no time was left to send it", transient=False)
         if is_repeatable:
             deadline = min(deadline, now + self._limits.try_timeout_s)
+        if now >= self._keys.ask_at:
+            await _in_time(self._keys.ask(now), deadline)
         status, headers, answer = await self._exchange(verb.target, body, deadline)
         check_whole(headers, answer)
         if status != OK:
@@ -144,3 +147,11 @@ class Channel:
 
     def _new_signer(self) -> Signer:
         return Signer(self._endpoint.host, self._region, SERVICE, self._keys.keys)
+
+
+async def _in_time(asking: Awaitable[None], deadline: float) -> None:
+    try:
+        async with asyncio.timeout_at(deadline):
+            await asking
+    except TimeoutError:
+        raise UnsentError("no credentials in time") from None
