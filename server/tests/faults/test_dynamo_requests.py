@@ -27,7 +27,7 @@ from faults.dynamo_calls import (
     quick_client,
     run,
 )
-from faults.hostile_server import HostileServer, hostile_server, refuse
+from faults.hostile_server import HostileServer, hostile_server, refuse, say_and_close
 from tidings.kernel.secrets import Secret
 from tidings.platform.dynamo import endpoints, errors
 from tidings.platform.dynamo.channel import Channel
@@ -159,6 +159,27 @@ class Stuck(Renewable):
     @override
     async def ask(self, now: float) -> None:
         await asyncio.Event().wait()
+
+
+@dataclass
+class Hanging(Renewable):
+    """A provider that does not answer when it is asked for others."""
+
+    @override
+    async def renew(self) -> None:
+        await asyncio.Event().wait()
+
+
+def test_a_renewal_that_does_not_come_leaves_the_error_and_its_doubt_as_they_were() -> None:
+    async def check() -> None:
+        async with hostile_server(say_and_close(b""), refuse("ExpiredTokenException")) as server:
+            client = Client(Channel(endpoints.parse(server.url), REGION, Hanging(), QUICK), "test-")
+            with pytest.raises(errors.CredentialsExpiredError) as caught:
+                await client.put(PUT, ITEM, repeatable=True, timeout_s=0.3)
+            assert caught.value.maybe_applied
+            client.close()
+
+    run("asyncio", check())
 
 
 def test_credentials_that_do_not_come_hold_a_call_no_longer_than_its_deadline() -> None:

@@ -105,19 +105,19 @@ class Channel:
         wait_s = self.retries.wait_s(error, tries, left_s, is_repeatable=is_repeatable)
         if wait_s is None:
             raise error
-        if isinstance(error, CredentialsExpiredError):
-            await _in_time(self._keys.renew(), deadline)
+        if isinstance(error, CredentialsExpiredError) and not await _in_time(self._keys.renew(), deadline):
+            raise error
         await self.sleep(wait_s)
 
     async def _try[T](self, verb: Verb[T], body: bytes, deadline: float, *, is_repeatable: bool) -> T:
         now = self.now()
         if now >= deadline:
             raise UnsentError("no time was left to send it", transient=False)
-        if is_repeatable:
-            deadline = min(deadline, now + self._limits.try_timeout_s)
-        if now >= self._keys.ask_at:
-            await _in_time(self._keys.ask(now), deadline)
-        status, headers, answer = await self._exchange(verb.target, body, deadline)
+        if now >= self._keys.ask_at and not await _in_time(self._keys.ask(now), deadline):
+            raise UnsentError("no credentials in time", transient=False)
+        status, headers, answer = await self._exchange(
+            verb.target, body, deadline, is_repeatable=is_repeatable
+        )
         check_whole(headers, answer)
         if status != OK:
             raise refusal(status, headers, answer)
@@ -128,9 +128,13 @@ class Channel:
             raise UnansweredError(f"the answer cannot be read ({error})") from error
 
     async def _exchange(
-        self, target: str, body: bytes, deadline: float
+        self, target: str, body: bytes, deadline: float, *, is_repeatable: bool
     ) -> tuple[int, dict[bytes, bytes], bytes]:
+        """The headers are the connection's own: to be read before anybody awaits."""
         connection = self.pool.take() or await self.pool.wait(deadline)
+        if is_repeatable:
+            # only now: the wait for a connection is no try, and giving up one's place would make it longer
+            deadline = min(deadline, self.now() + self._limits.try_timeout_s)
         if self._signer.keys is not self._keys.keys:
             self._signer = self._new_signer()
         try:
@@ -149,9 +153,10 @@ class Channel:
         return Signer(self._endpoint.host, self._region, SERVICE, self._keys.keys)
 
 
-async def _in_time(asking: Awaitable[None], deadline: float) -> None:
+async def _in_time(asking: Awaitable[None], deadline: float) -> bool:
     try:
         async with asyncio.timeout_at(deadline):
             await asking
     except TimeoutError:
-        raise UnsentError("no credentials in time") from None
+        return False
+    return True
