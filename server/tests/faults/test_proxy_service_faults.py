@@ -20,7 +20,7 @@ from faults.proxy import (
     Times,
     Unprocessed,
 )
-from faults.raw_client import ask
+from faults.raw_client import RawClient, ask, request
 from faults.scripted_engine import ScriptedEngine
 
 PREFIX = "com.amazonaws.dynamodb.v20120810#"
@@ -105,6 +105,16 @@ def test_a_conflict_cancels_a_transaction_with_a_reason_for_each_item(
     assert reasons[1]["Message"] == "Transaction is ongoing for the item"
     assert fault.hits == 1
     assert table.keys() == set()
+
+
+def test_a_reason_for_an_item_that_is_not_there_fails_the_test(scripted: ScriptedEngine) -> None:
+    proxy = DynamoProxy(scripted.url)
+    proxy.fault(Conflict(items=(2,)))
+    with RawClient(proxy.port) as client:
+        client.ask(request("TransactWriteItems", {"TransactItems": [{}, {}]}))
+    with pytest.raises(ExceptionGroup) as caught:
+        proxy.stop()
+    assert caught.group_contains(ValueError, match="the transaction has 2")
 
 
 def test_a_conflict_of_a_single_write_raises_its_own_exception(

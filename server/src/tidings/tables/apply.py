@@ -80,7 +80,7 @@ def apply(engine: Engine, plan: Plan, tell: Callable[[Step], None], pace: Pace |
     for entry in missing:
         tell(Step(entry.name, "creating"))
         engine.create(_declared(entry))
-    for entry in [*missing, *_with(Verdict.CHANGE, plan)]:
+    for entry in [*_with(Verdict.CHANGE, plan), *missing]:
         _Table(engine, _declared(entry), tell, pace or Pace()).reconcile()
 
 
@@ -111,10 +111,19 @@ class _Table:
 
     def _ask(self, seen: Seen, change: Change) -> None:
         for _ in self.pace.beats(self.pace.timeout_s):
-            if self.engine.change(self.table, seen, change):
+            if self._was_taken(seen, change):
                 return
             self._say(f"waiting until {change.aspect} can be changed")
         raise self._late(f"{change.aspect} could not be changed")
+
+    def _was_taken(self, seen: Seen, change: Change) -> bool:
+        """A refusal because somebody else has just made the same change is none."""
+        try:
+            return self.engine.change(self.table, seen, change)
+        except TidingsError:
+            if change in self._differences(self._settled()):
+                raise
+            return True
 
     def _made(self, change: Change) -> Seen:
         """An answer may be older than the change, so it gets some time to show."""

@@ -22,7 +22,7 @@ from botocore.exceptions import (
 from tidings.kernel.errors import Code, TidingsError
 from tidings.tables import requests
 from tidings.tables.diff import Aspect, Change, capacity_target, tags
-from tidings.tables.model import PITR_DAYS, Table
+from tidings.tables.model import PITR_DAYS, Table, Units
 from tidings.tables.seen import Seen, read_table, read_ttl
 
 if TYPE_CHECKING:
@@ -176,9 +176,14 @@ def _set_table_class(plane: ControlPlane, table: Table, seen: Seen, _: Change) -
 def _set_capacity(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
     target = capacity_target(table, seen)
     turns_provisioned = target is not None and seen.units is None
-    index_units = {index.name: index.units for index in table.indexes} if turns_provisioned else {}
-    there = {name: units for name, units in index_units.items() if name in seen.indexes}
-    plane.client.update_table(**requests.change_capacity(seen.name, target, there))
+    index_units = _index_units(table, seen) if turns_provisioned else {}
+    plane.client.update_table(**requests.change_capacity(seen.name, target, index_units))
+
+
+def _index_units(table: Table, seen: Seen) -> dict[str, Units]:
+    """An index that still has them from before may not be told again."""
+    there = [index for index in table.indexes if index.name in seen.indexes]
+    return {index.name: index.units for index in there if seen.indexes[index.name].units != index.units}
 
 
 def _create_index(plane: ControlPlane, table: Table, seen: Seen, change: Change) -> None:

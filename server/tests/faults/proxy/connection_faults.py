@@ -113,4 +113,4 @@ class CloseIdle(Fault):
 
     @override
     async def apply(self, exchange: Exchange) -> Reply:
-        return (await exchange.forward()).ending(cut(reset=self.reset))
+        return replace(await exchange.forward(), end=cut(reset=self.reset))

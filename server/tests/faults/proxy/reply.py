@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from faults.proxy.http_message import HEAD_END, Message
@@ -40,9 +40,6 @@ class Reply:
     @property
     def head_bytes(self) -> int:
         return self.raw.find(HEAD_END) + len(HEAD_END)
-
-    def ending(self, end: End) -> "Reply":
-        return replace(self, end=end)
 
 
 def nothing(*, reset: bool) -> Reply:

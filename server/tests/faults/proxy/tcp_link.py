@@ -9,6 +9,8 @@ from faults.proxy.tcp_faults import Direction
 if TYPE_CHECKING:
     from faults.proxy.tcp_weather import Weather
 
+type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 CHUNK_BYTES = 64 * 1024
 CHUNKS_ON_THE_WAY = 256
 PACES_PER_S = 50
@@ -28,13 +30,15 @@ class Pipe:
         self._flow = weather.flows[way]
         self._line: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(CHUNKS_ON_THE_WAY)
         self._into_blackhole_bytes = 0
-        self.lost_bytes = 0
+        self._waiting_bytes = 0
+        self.has_hole = False
 
     async def take_in(self) -> None:
         loop = asyncio.get_running_loop()
         chunk = b"-"
         while chunk:
             chunk = await self._reader.read(CHUNK_BYTES)
+            self._waiting_bytes += len(chunk)
             with self._weather.board:
                 self._flow.taken_bytes += len(chunk)
             await self._line.put((loop.time() + self._weather.latency_s(self._way), chunk))
@@ -59,6 +63,12 @@ class Pipe:
     def leave_blackhole(self) -> None:
         self._into_blackhole_bytes = 0
 
+    def abandon(self) -> None:
+        """What still waits when a connection ends is lost."""
+        with self._weather.board:
+            self._flow.lost_bytes += self._waiting_bytes
+        self._waiting_bytes = 0
+
     async def _pace(self, chunk: bytes) -> None:
         while chunk:
             bytes_per_s = self._weather.bytes_per_s(self._way)
@@ -74,13 +84,13 @@ class Pipe:
     def _pass_on(self, piece: bytes) -> None:
         room_bytes = self._room_bytes()
         kept = piece[:room_bytes]
-        lost_bytes = len(piece) - len(kept)
         if room_bytes is not None:
             self._into_blackhole_bytes += len(piece)
-        self.lost_bytes += lost_bytes
+        self._waiting_bytes -= len(piece)
+        self.has_hole = self.has_hole or kept != piece
         with self._weather.board:
             self._flow.passed_bytes += len(kept)
-            self._flow.lost_bytes += lost_bytes
+            self._flow.lost_bytes += len(piece) - len(kept)
         self._writer.write(kept)
 
     def _room_bytes(self) -> int | None:
@@ -95,12 +105,7 @@ class Pipe:
 class Link:
     """A client's connection and the one to the engine that belongs to it."""
 
-    def __init__(
-        self,
-        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        weather: "Weather",
-    ) -> None:
+    def __init__(self, client: Streams, upstream: Streams, weather: "Weather") -> None:
         self._weather = weather
         self._writers = (client[1], upstream[1])
         self._pipes = (
@@ -122,6 +127,8 @@ class Link:
             await self._weather.until(lambda: not any(pipe.is_shut for pipe in self._pipes))
         finally:
             self._close(reset=is_broken)
+            for pipe in self._pipes:
+                pipe.abandon()
 
     def cut(self, *, reset: bool) -> None:
         self._close(reset=reset)
@@ -130,7 +137,7 @@ class Link:
 
     def leave_blackhole(self) -> None:
         """A stream with a hole in it must not go on."""
-        if any(pipe.lost_bytes for pipe in self._pipes):
+        if any(pipe.has_hole for pipe in self._pipes):
             self.cut(reset=True)
         for pipe in self._pipes:
             pipe.leave_blackhole()

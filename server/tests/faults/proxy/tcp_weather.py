@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Flow:
-    """Bytes in one direction, over all connections: read from one side, written to the other, swallowed."""
+    """Bytes in one direction, over all connections: read from one side, written to the other, gone for ever."""
 
     taken_bytes: int = 0
     passed_bytes: int = 0

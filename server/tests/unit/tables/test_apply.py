@@ -34,6 +34,7 @@ class FakeEngine:
     late_s: float = 0
     busy_times: int = 0
     lies: bool = False
+    somebody_is_first: bool = False
     prefix: str = PREFIX
     not_known: frozenset[Aspect] = frozenset()
     asked: list[str] = field(default_factory=list)
@@ -57,6 +58,8 @@ class FakeEngine:
             return False
         self.asked.append(f"{change.aspect} {table.name}")
         self._later(lambda: self.there.__setitem__(seen.name, _made(table, self.there[seen.name], change)))
+        if self.somebody_is_first:
+            raise TidingsError(Code.TABLES_FAILED, "is already enabled")
         return True
 
     def _later(self, happen: Callable[[], None]) -> None:
@@ -110,6 +113,20 @@ def test_a_busy_engine_is_asked_again(engine: FakeEngine) -> None:
     steps = run(engine, (MESSAGES,))
     assert any("can be changed" in step.doing for step in steps)
     assert engine.asked == [f"{Aspect.PITR} messages"]
+
+
+def test_a_change_that_somebody_else_made_first_is_no_failure(engine: FakeEngine) -> None:
+    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.somebody_is_first = True
+    run(engine, (MESSAGES,))
+    assert engine.there[PREFIX + "messages"].has_pitr
+
+
+def test_a_refusal_is_passed_on(engine: FakeEngine) -> None:
+    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.lies = engine.somebody_is_first = True
+    with pytest.raises(TidingsError, match="already"):
+        run(engine, (MESSAGES,))
 
 
 def test_another_ttl_attribute_takes_two_steps(engine: FakeEngine) -> None:

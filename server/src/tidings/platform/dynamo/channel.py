@@ -14,10 +14,19 @@ from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError,
 from tidings.platform.dynamo.ledger import Row
 from tidings.platform.dynamo.pool import Pool, PoolLimits
 from tidings.platform.dynamo.retries import Retries, RetryLimits
-from tidings.platform.dynamo.sigv4 import Signer
+from tidings.platform.dynamo.sigv4 import CONTENT_TYPE, Signer
 from tidings.platform.dynamo.verbs import Verb
 
-SERVICE = "dynamodb"
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a service of AWS wants its requests: they differ in this, and in their targets and bodies."""
+
+    signed_as: str
+    content_type: str
+
+
+DYNAMODB = Dialect("dynamodb", CONTENT_TYPE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +50,11 @@ class Channel:
         keys: KeySource,
         limits: Limits,
         *,
+        dialect: Dialect = DYNAMODB,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._endpoint = endpoint
+        self._dialect = dialect
         self._region = region
         self._keys = keys
         self._limits = limits
@@ -150,7 +161,14 @@ class Channel:
         return answer
 
     def _new_signer(self) -> Signer:
-        return Signer(self._endpoint.host, self._region, SERVICE, self._keys.keys)
+        dialect = self._dialect
+        return Signer(
+            self._endpoint.host,
+            self._region,
+            dialect.signed_as,
+            self._keys.keys,
+            content_type=dialect.content_type,
+        )
 
 
 async def _in_time(asking: Awaitable[None], deadline: float) -> bool:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import botocore.session
 
 from tidings.platform.dynamo import endpoints
-from tidings.platform.dynamo.channel import Channel, Limits
+from tidings.platform.dynamo.channel import DYNAMODB, Channel, Dialect, Limits
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys, Keys, find_keys
 from tidings.platform.dynamo.streams import Streams
@@ -27,7 +27,7 @@ async def open_client(
 ) -> AsyncIterator[Client]:
     """`endpoint` is "aws" or a URL. Without `keys`, AWS gets those that botocore finds and others get dummies."""
     client = Client(
-        await _channel(endpoint, endpoints.DYNAMODB, region, keys, limits), table_prefix, measure=measure
+        await make_channel(endpoint, endpoints.DYNAMODB, region, keys, limits), table_prefix, measure=measure
     )
     try:
         yield client
@@ -44,16 +44,28 @@ async def open_streams(
     keys: Keys | None = None,
     limits: Limits = _LIMITS,
 ) -> AsyncIterator[Streams]:
-    streams = Streams(await _channel(endpoint, endpoints.STREAMS, region, keys, limits), table_prefix)
+    streams = Streams(await make_channel(endpoint, endpoints.STREAMS, region, keys, limits), table_prefix)
     try:
         yield streams
     finally:
         streams.close()
 
 
-async def _channel(endpoint: str, service: str, region: str, keys: Keys | None, limits: Limits) -> Channel:
+async def make_channel(
+    endpoint: str,
+    service: str,
+    region: str,
+    keys: Keys | None,
+    limits: Limits,
+    *,
+    dialect: Dialect = DYNAMODB,
+) -> Channel:
+    """To any service of AWS that takes a target and JSON; `service` is botocore's name for it."""
     if endpoint != endpoints.AWS:
-        return Channel(endpoints.parse(endpoint), region, FixedKeys(keys or LOCAL_KEYS), limits)
+        return Channel(
+            endpoints.parse(endpoint), region, FixedKeys(keys or LOCAL_KEYS), limits, dialect=dialect
+        )
     session = botocore.session.get_session()
     place = await asyncio.to_thread(endpoints.aws_endpoint, session, service, region)
-    return Channel(place, region, FixedKeys(keys) if keys else await find_keys(session), limits)
+    source = FixedKeys(keys) if keys else await find_keys(session)
+    return Channel(place, region, source, limits, dialect=dialect)

@@ -36,12 +36,20 @@ class Signer:
     """Makes whole, signed HTTP requests for one host with one set of keys."""
 
     def __init__(
-        self, host: str, region: str, service: str, keys: Keys, now: Callable[[], float] = time.time
+        self,
+        host: str,
+        region: str,
+        service: str,
+        keys: Keys,
+        now: Callable[[], float] = time.time,
+        *,
+        content_type: str = CONTENT_TYPE,
     ) -> None:
         self.keys = keys
         self._host = host
         self._region = region
         self._service = service
+        self._content_type = content_type
         self._now = now
         self._second = -1
         self._timestamp = ""
@@ -97,7 +105,7 @@ class Signer:
         """In the order of their names, as the signature wants them."""
         token = self.keys.token
         return {
-            "content-type": CONTENT_TYPE,
+            "content-type": self._content_type,
             "host": self._host,
             "x-amz-date": self._timestamp,
             **({"x-amz-security-token": token.reveal()} if token else {}),

@@ -1,0 +1,90 @@
+"""Finds, in source code, what touches DynamoDB: patterns that are used, and calls that go round them."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tidings.platform.dynamo.access import Operation
+from tidings.tables.patterns import SUBJECTS
+from tidings.tables.patterns.forms import Pattern
+
+CONSTANTS = {
+    f"{subject.__name__}.{name}": pattern.name
+    for subject in SUBJECTS
+    for name, pattern in vars(subject).items()
+    if isinstance(pattern, Pattern)
+}
+
+FORBIDDEN = {"Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction", "PartiQL"}
+DATA_PLANE = {str(operation) for operation in Operation}
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+FORBIDDEN_METHODS = {snake(name) for name in FORBIDDEN}
+DATA_PLANE_METHODS = {snake(name) for name in DATA_PLANE}
+
+
+def used_patterns(source: str) -> set[str]:
+    """Names of the patterns whose constants a module imports or reaches through an import."""
+    tree = ast.parse(source)
+    known = dict(_imports(tree))
+    reached = {_dotted(node, known) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)}
+    return {CONSTANTS[path] for path in (reached | set(known.values())) & CONSTANTS.keys()}
+
+
+def _imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """What a name in this module stands for."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                yield (each.asname, each.name) if each.asname else ((top := each.name.split(".")[0]), top)
+
+
+def _dotted(node: ast.expr, known: dict[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return known.get(node.id, "")
+    if isinstance(node, ast.Attribute):
+        inner = _dotted(node.value, known)
+        return f"{inner}.{node.attr}" if inner else ""
+    return ""
+
+
+def breaches(source: str, *, is_dynamo_client: bool = False) -> Iterator[str]:
+    """Whatever names a Scan or PartiQL; and, outside the client, whatever calls the data plane without it."""
+    for node in ast.walk(ast.parse(source)):
+        word = _word(node)
+        if word in FORBIDDEN | FORBIDDEN_METHODS:
+            yield f"line {getattr(node, 'lineno', 0)}: {word} is not used here at all"
+        elif not is_dynamo_client and _goes_round_the_client(node, word):
+            yield f"line {getattr(node, 'lineno', 0)}: {word} goes round platform.dynamo"
+
+
+def _word(node: ast.AST) -> str:
+    """The name that an attribute, a plain name or a whole string gives; `DynamoDB_20120810.Scan` gives Scan."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.]+", text):
+            return text.rpartition(".")[2]
+        case _:
+            return ""
+
+
+def _goes_round_the_client(node: ast.AST, word: str) -> bool:
+    if isinstance(node, ast.Call):
+        return _is_bare_query(node)
+    if word == "query":
+        return False  # also the name of the client's own method, told apart where it is called
+    is_operation = isinstance(node, ast.Constant) and word in DATA_PLANE - {"Query"}
+    return is_operation or (not isinstance(node, ast.Name) and word in DATA_PLANE_METHODS)
+
+
+def _is_bare_query(call: ast.Call) -> bool:
+    """botocore takes keywords alone; the client takes a pattern first."""
+    is_query = isinstance(call.func, ast.Attribute) and call.func.attr == "query"
+    return is_query and (not call.args or any(keyword.arg == "TableName" for keyword in call.keywords))

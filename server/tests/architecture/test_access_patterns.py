@@ -1,0 +1,199 @@
+"""access_pattern_efficiency and gsi_justification: every touch of a table has a name, and the names are good."""
+
+from pathlib import Path
+
+import pytest
+from architecture import first_data_model as asked
+from architecture.dynamo_calls import CONSTANTS, breaches, used_patterns
+
+from tidings.platform.dynamo.access import Consistency, Operation
+from tidings.tables.declaration import BY_NAME, TABLES
+from tidings.tables.patterns import PATTERNS, REGISTRY
+from tidings.tables.patterns.forms import Pattern, Role
+from tidings.tables.patterns.replaced import REPLACEMENTS
+
+SOURCE = Path(__file__).parents[2] / "src" / "tidings"
+CLIENT = SOURCE / "platform" / "dynamo"
+NOT_YET_USED = set((Path(__file__).parent / "not_yet_used.txt").read_text().split())
+
+READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS}
+DECIDING = {Role.AUTHORISES, Role.DELIVERS}
+EVENTUAL_ON_PURPOSE = {
+    "sessions.validate": "the token is verified already; a revocation shows within a second, and rotation is "
+    "a conditional write",
+    "inbox.follow_broadcasts": "a second behind is promised; a read that asks for `at_least` is strong",
+}
+
+every_pattern = pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+@every_pattern
+def test_a_pattern_is_well_formed(pattern: Pattern) -> None:
+    assert set(pattern.tables) <= BY_NAME.keys()
+    assert len(set(pattern.tables)) == len(pattern.tables) > 0
+    assert len(pattern.tables) == 1 or pattern.operation is Operation.TRANSACT_WRITE_ITEMS
+    assert (pattern.operation in READS) == (pattern.consistency is not Consistency.WRITE)
+    assert pattern.purpose.endswith((".", "?"))
+    assert pattern.keys
+
+
+def test_names_are_given_once() -> None:
+    assert len(REGISTRY) == len(PATTERNS) == len(CONSTANTS)
+
+
+def test_there_is_no_scan_among_the_operations() -> None:
+    assert {operation.value for operation in Operation}.isdisjoint({"Scan", "ExecuteStatement"})
+
+
+def row_is_served(row: asked.Asked, pattern: Pattern) -> bool:
+    return (
+        pattern.asked_as == row.row
+        and row.table in pattern.tables
+        and pattern.index == row.index
+        and pattern.operation == row.operation
+        and (pattern.consistency in row.reads or not row.reads)
+    )
+
+
+@pytest.mark.parametrize("row", asked.ACCESS_PATTERNS, ids=lambda row: row.row)
+def test_every_pattern_that_was_asked_for_is_served_or_replaced_with_a_reason(row: asked.Asked) -> None:
+    served = [pattern.name for pattern in PATTERNS if row_is_served(row, pattern)]
+    replaced = [each for each in REPLACEMENTS if each.asked_as == row.row]
+    assert (len(served) > 0) != (len(replaced) > 0)
+    assert len(replaced) <= 1
+
+
+def test_all_rows_that_were_asked_for_are_here() -> None:
+    assert len(asked.ACCESS_PATTERNS) == 17
+    rows = {row.row for row in asked.ACCESS_PATTERNS}
+    assert {pattern.asked_as for pattern in PATTERNS} - {""} | {
+        each.asked_as for each in REPLACEMENTS
+    } == rows
+
+
+@pytest.mark.parametrize("replacement", REPLACEMENTS, ids=lambda each: each.asked_as)
+def test_a_replacement_names_patterns_that_exist(replacement: object) -> None:
+    (each,) = [known for known in REPLACEMENTS if known == replacement]
+    assert each.by
+    assert set(each.by) <= REGISTRY.keys()
+    assert len(each.reason) > 40
+
+
+def test_every_index_serves_a_pattern_and_every_index_read_is_declared() -> None:
+    declared = {(table.name, index.name) for table in TABLES for index in table.indexes}
+    assert {(pattern.tables[0], pattern.index) for pattern in PATTERNS if pattern.index} == declared
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES if table.indexes], ids=lambda table: table.name)
+def test_no_index_repeats_what_the_table_itself_can_do(table: object) -> None:
+    """An index by the table's own partition key would enable nothing."""
+    (each,) = [known for known in TABLES if known == table]
+    assert all(index.partition != each.partition for index in each.indexes)
+
+
+@every_pattern
+def test_what_authorises_or_delivers_reads_no_index_and_reads_strongly(pattern: Pattern) -> None:
+    if pattern.role in DECIDING:
+        assert pattern.index is None
+        assert pattern.consistency is not Consistency.EVENTUAL or pattern.name in EVENTUAL_ON_PURPOSE
+    assert pattern.index is None or pattern.consistency is Consistency.EVENTUAL
+
+
+def test_what_is_eventual_on_purpose_still_is() -> None:
+    assert all(REGISTRY[name].consistency is Consistency.EVENTUAL for name in EVENTUAL_ON_PURPOSE)
+
+
+def test_every_table_is_used() -> None:
+    assert {name for pattern in PATTERNS for name in pattern.tables} == BY_NAME.keys()
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_the_source_names_no_scan_and_does_not_go_round_the_client(path: Path) -> None:
+    assert list(breaches(path.read_text(), is_dynamo_client=path.is_relative_to(CLIENT))) == []
+
+
+def test_a_pattern_is_used_or_listed_as_not_yet_used() -> None:
+    """The list only gets shorter: take a name out with the change that uses it."""
+    sources = (path.read_text() for path in modules() if not path.is_relative_to(SOURCE / "tables"))
+    used = set().union(*map(used_patterns, sources))
+    assert sorted(used & NOT_YET_USED) == [], "used by now: take it out of not_yet_used.txt"
+    assert sorted(REGISTRY.keys() - used - NOT_YET_USED) == [], "nobody uses it"
+    assert sorted(NOT_YET_USED - REGISTRY.keys()) == [], "there is no such pattern"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from tidings.tables.patterns.messages import APPEND\n",
+        "from tidings.tables.patterns.messages import APPEND as PUT_ENTRY\nuse(PUT_ENTRY)\n",
+        "from tidings.tables.patterns import messages\nuse(messages.APPEND)\n",
+        "from tidings.tables.patterns import messages as ways\nuse(ways.APPEND)\n",
+        "from tidings.tables import patterns\nuse(patterns.messages.APPEND)\n",
+        "import tidings.tables.patterns.messages\nuse(tidings.tables.patterns.messages.APPEND)\n",
+        "import tidings.tables.patterns.messages as ways\nuse(ways.APPEND)\n",
+    ],
+)
+def test_a_used_pattern_is_found_however_it_is_imported(source: str) -> None:
+    assert used_patterns(source) == {"messages.append"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["from elsewhere import messages\nuse(messages.APPEND)\n", "APPEND = 1\n", "'messages.append'\n"],
+)
+def test_what_only_looks_like_a_pattern_is_not_one(source: str) -> None:
+    assert used_patterns(source) == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "client.scan(TableName='x')",
+        "getattr(client, 'scan')()",
+        "call('Scan')",
+        "call('DynamoDB_20120810.Scan')",
+        "client.execute_statement(Statement='select')",
+        "pages = client.get_paginator('scan')",
+        "from x import Scan\nScan()",
+    ],
+)
+def test_a_scan_is_found_even_in_the_client(source: str) -> None:
+    assert list(breaches(source, is_dynamo_client=True))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "client.put_item(TableName='x', Item={})",
+        "client.query(TableName='x')",
+        "client.query(**request)",
+        "client.transact_write_items(TransactItems=[])",
+        "getattr(client, 'get_item')",
+        "call('DynamoDB_20120810.PutItem')",
+        "call('BatchGetItem')",
+        "client.get_paginator('batch_get_item')",
+    ],
+)
+def test_a_call_that_goes_round_the_client_is_found(source: str) -> None:
+    assert list(breaches(source))
+    assert not list(breaches(source, is_dynamo_client=True))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "await dynamo.query(messages.FOLLOW, Query(key))",
+        "await dynamo.put(messages.APPEND, item)",
+        "url.query",
+        "Query(ScanIndexForward=False)",
+        "'there is no Scan here'",
+        "client.describe_table(TableName='x')",
+        "scanned = reply.scanned",
+    ],
+)
+def test_what_is_right_is_let_through(source: str) -> None:
+    assert not list(breaches(source))

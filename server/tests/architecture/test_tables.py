@@ -1,0 +1,178 @@
+"""The invariants of the data model, over the declaration."""
+
+import pytest
+from architecture import first_data_model as asked
+
+from tidings.tables.alarms import CONSUMED_SHARE, PERIOD_S, Alarm, alarms
+from tidings.tables.declaration import BY_NAME, TABLES
+from tidings.tables.diff import show_keys
+from tidings.tables.items import chat, inbox
+from tidings.tables.keys import KeyTemplate
+from tidings.tables.model import Backup, Index, StreamView, Table, Units
+
+FIRST_TABLES = set(asked.KEYS)
+ADDED_TABLES = {"pending_queue", "tenants", "leases", "inbox"}
+
+every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+every_index = pytest.mark.parametrize(
+    ("table", "index"),
+    [(table, index) for table in TABLES for index in table.indexes],
+    ids=lambda value: value.name,
+)
+
+
+def test_there_are_the_twelve_tables() -> None:
+    assert [table.name for table in TABLES] == list(BY_NAME)
+    assert set(BY_NAME) == FIRST_TABLES | ADDED_TABLES
+
+
+def test_keys_are_as_decided() -> None:
+    added = {
+        "pending_queue": "user_id (S), message_key (S)",
+        "tenants": "tenant (S), item (S)",
+        "leases": "lease (S)",
+        "inbox": "PK (S), SK (S)",
+    }
+    assert {table.name: show_keys(table.keys) for table in TABLES} == asked.KEYS | added
+
+
+def test_indexes_are_the_three_that_were_decided() -> None:
+    assert {
+        (table.name, index.name, show_keys(index.keys), index.projection.value)
+        for table in TABLES
+        for index in table.indexes
+    } == asked.INDEXES
+
+
+@every_index
+def test_the_key_of_an_index_is_spelled_as_the_items_spell_it(table: Table, index: Index) -> None:
+    """So an index's partition key starts with the tenant too."""
+    for item in table.items:
+        if table.sort and index.partition.name == table.sort.name:
+            assert item.sort == index.template
+        else:
+            assert item.attributes[index.partition.name].max_bytes == index.template.max_bytes
+
+
+@every_table
+def test_key_attributes_are_no_plain_attributes(table: Table) -> None:
+    keys = {key.name for key in table.keys}
+    assert all(not keys & set(item.attributes) for item in table.items)
+    assert all((item.sort is None) == (table.sort is None) for item in table.items)
+    number = table.sort is not None and table.sort.type == "N"
+    assert all(isinstance(item.sort, KeyTemplate) != number for item in table.items if item.sort)
+
+
+def test_capacity_modes_are_as_decided() -> None:
+    on_demand = {table.name for table in TABLES if table.units is None}
+    assert on_demand == asked.ON_DEMAND | ADDED_TABLES
+    assert set(BY_NAME) - on_demand == asked.PROVISIONED
+
+
+def test_the_expected_load_is_as_written() -> None:
+    loads = {table.name: table.load for table in TABLES if table.load}
+    assert {
+        name: (load.reads_per_s, load.writes_per_s, load.storage_gb) for name, load in loads.items()
+    } == asked.LOAD
+
+
+@pytest.mark.parametrize("name", sorted(asked.PROVISIONED))
+def test_the_expected_load_alone_raises_no_alarm(name: str) -> None:
+    table = BY_NAME[name]
+    assert table.units
+    assert table.load
+    assert table.load.reads_per_s <= CONSUMED_SHARE * table.units.read
+    assert table.load.writes_per_s <= CONSUMED_SHARE * table.units.write
+
+
+@every_index
+def test_an_index_can_take_every_write_of_its_table(table: Table, index: Index) -> None:
+    """An index that throttles holds up the writes of its table."""
+    assert table.units is None or index.units.write >= table.units.write
+
+
+def carriers(table: Table) -> set[str]:
+    assert table.ttl
+    return {item.name for item in table.items if table.ttl.attribute in item.attributes}
+
+
+def test_tables_that_would_grow_for_ever_expire() -> None:
+    """ttl_bounded_tables."""
+    expiring = {table.name for table in TABLES if table.ttl}
+    assert expiring == asked.MUST_EXPIRE | {"messages", "pending_queue", "tenants", "leases", "inbox"}
+    assert all(carriers(BY_NAME[name]) for name in expiring)
+
+
+@pytest.mark.parametrize("name", sorted({*asked.MUST_EXPIRE, "pending_queue"}))
+def test_where_everything_is_short_lived_every_item_expires(name: str) -> None:
+    assert carriers(BY_NAME[name]) == {item.name for item in BY_NAME[name].items}
+
+
+def test_an_entry_of_the_log_never_expires() -> None:
+    assert carriers(BY_NAME["messages"]) == {chat.EPHEMERAL_CONTENT.name}
+    assert chat.EPHEMERAL_CONTENT not in chat.LOG
+    assert BY_NAME["messages"].items == (*chat.LOG, chat.EPHEMERAL_CONTENT)
+
+
+def test_of_a_tenant_only_one_time_codes_expire() -> None:
+    assert carriers(BY_NAME["tenants"]) == {"one-time code"}
+
+
+def test_nothing_that_is_counted_expires_by_itself() -> None:
+    """A row that vanished without its count's transaction would leave a badge that never goes away."""
+    counted = {item.name for item in (inbox.DIRECT, inbox.COUNTS, inbox.STATE, inbox.EXPIRING)}
+    assert not carriers(BY_NAME["inbox"]) & counted
+
+
+def test_backup_classes_are_as_decided() -> None:
+    """backup_enabled."""
+    by_class = {kind: {table.name for table in TABLES if table.backup is kind} for kind in Backup}
+    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "inbox"}
+    assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {"pending_queue", "leases"}
+    assert all(table.has_pitr for table in TABLES)
+
+
+@every_table
+def test_what_is_critical_can_not_be_deleted_by_mistake(table: Table) -> None:
+    assert table.is_deletion_protected or table.backup is Backup.EPHEMERAL
+
+
+@every_table
+def test_a_stream_beside_a_standby_has_both_images(table: Table) -> None:
+    """A standby region asks for both, and the view can't be changed once there is one."""
+    if table.stream and table.backup.has_standby:
+        assert table.stream is StreamView.NEW_AND_OLD_IMAGES
+
+
+def test_only_the_log_has_a_stream_of_its_own() -> None:
+    assert [table.name for table in TABLES if table.stream] == ["messages"]
+
+
+def by_metric(table: Table) -> dict[str, Alarm]:
+    return {alarm.metric: alarm for alarm in alarms(table)}
+
+
+@every_table
+def test_every_table_has_alarms(table: Table) -> None:
+    found = by_metric(table)
+    units = table.units or Units(40_000, 40_000)
+    assert found["ConsumedReadCapacityUnits"].threshold == pytest.approx(0.8 * units.read * PERIOD_S)
+    assert found["ConsumedWriteCapacityUnits"].threshold == pytest.approx(0.8 * units.write * PERIOD_S)
+    assert found["ReadThrottleEvents"].threshold == found["WriteThrottleEvents"].threshold == 0
+    latency = found["SuccessfulRequestLatency"]
+    assert (latency.statistic, latency.threshold) == ("p99", 100)
+
+
+@every_table
+def test_where_many_items_share_a_partition_key_its_size_is_watched(table: Table) -> None:
+    watched = by_metric(table).get("ItemCollectionBytes")
+    assert (watched is not None) == (table.sort is not None)
+    assert watched is None or watched.threshold == 8 * 1024**3
+
+
+@every_table
+def test_everything_says_why(table: Table) -> None:
+    assert table.why
+    assert table.capacity_why
+    assert all(index.why for index in table.indexes)
+    assert all(item.holds for item in table.items)
