@@ -72,6 +72,15 @@ def tagged(item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# Made before the clock runs: to build an item is the caller's work, not the client's.
+ENTRIES = [entry(n) for n in range(64)]
+TAGGED = [tagged(item) for item in ENTRIES]
+
+
+def picked[T](items: list[T], n: int) -> T:
+    return items[n % len(items)]
+
+
 class CannedServer(asyncio.Protocol):
     """Answers yes to whatever it is asked."""
 
@@ -135,12 +144,12 @@ async def ours(port: int, calls: int, make: Callable[[Client], Call]) -> float:
 
 
 def our_put(client: Client) -> Call:
-    return lambda n: client.put(PUT, entry(n), condition=ABSENT, repeatable=True)
+    return lambda n: client.put(PUT, picked(ENTRIES, n), condition=ABSENT, repeatable=True)
 
 
 def our_transact(client: Client) -> Call:
     def call(n: int) -> Awaitable[object]:
-        puts = [Put(table=TABLE, item=entry(n + k), condition=ABSENT) for k in range(ITEMS)]
+        puts = [Put(table=TABLE, item=picked(ENTRIES, n + k), condition=ABSENT) for k in range(ITEMS)]
         return client.transact_write(TRANSACT, puts, token=f"token-{n}")
 
     return call
@@ -161,7 +170,7 @@ async def theirs(port: int, calls: int, make: Callable[[Any], Call]) -> float:
 def their_put(client: Any) -> Call:  # noqa: ANN401 - aiobotocore makes its classes as it runs
     return lambda n: client.put_item(
         TableName=PREFIX + TABLE,
-        Item=tagged(entry(n)),
+        Item=picked(TAGGED, n),
         ConditionExpression=ABSENT,
         ReturnValuesOnConditionCheckFailure="ALL_OLD",
     )
@@ -173,7 +182,7 @@ def their_transact(client: Any) -> Call:  # noqa: ANN401 - as above
             {
                 "Put": {
                     "TableName": PREFIX + TABLE,
-                    "Item": tagged(entry(n + k)),
+                    "Item": picked(TAGGED, n + k),
                     "ConditionExpression": ABSENT,
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }

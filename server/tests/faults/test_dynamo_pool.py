@@ -157,6 +157,23 @@ def test_who_waits_too_long_for_a_connection_has_sent_nothing(loop: str) -> None
 
 
 @each_loop
+def test_who_waits_for_a_connection_keeps_its_place_longer_than_a_try_may_take(loop: str) -> None:
+    async def check() -> None:
+        gate = asyncio.Event()
+        limits = replace(QUICK, try_timeout_s=0.05, pool=few(1))
+        async with hostile_server(after(gate, tell())) as server, quick_client(server.url, limits) as client:
+            hogging = asyncio.create_task(client.put(PUT, ITEM))
+            await until(lambda: len(server.requests) == 1)
+            waiting = asyncio.create_task(client.put(PUT, ITEM, repeatable=True))
+            await asyncio.wait([waiting], timeout=0.2)
+            gate.set()
+            await asyncio.gather(hogging, waiting)
+            assert client.ledger[PUT.name].retries == 0
+
+    run(loop, check())
+
+
+@each_loop
 def test_the_queue_is_bounded_too(loop: str) -> None:
     async def check() -> None:
         limits = replace(

@@ -1,7 +1,9 @@
 """What goes over the wire: consistency from the pattern, the item that is there on a failed condition, the token."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from typing import override
 
 import pytest
 
@@ -25,7 +27,7 @@ from faults.dynamo_calls import (
     quick_client,
     run,
 )
-from faults.hostile_server import HostileServer, hostile_server, refuse
+from faults.hostile_server import HostileServer, hostile_server, refuse, say_and_close
 from tidings.kernel.secrets import Secret
 from tidings.platform.dynamo import endpoints, errors
 from tidings.platform.dynamo.channel import Channel
@@ -144,6 +146,62 @@ def test_expired_credentials_are_renewed_and_the_call_goes_again_signed_anew() -
             assert b"Credential=new/" in second
             assert source.renewals == 1
             client.close()
+
+    run("asyncio", check())
+
+
+@dataclass
+class Stuck(Renewable):
+    """A provider that does not answer."""
+
+    ask_at: float = 0.0
+
+    @override
+    async def ask(self, now: float) -> None:
+        await asyncio.Event().wait()
+
+
+@dataclass
+class Hanging(Renewable):
+    """A provider that does not answer when it is asked for others."""
+
+    @override
+    async def renew(self) -> None:
+        await asyncio.Event().wait()
+
+
+def test_a_renewal_that_does_not_come_leaves_the_error_and_its_doubt_as_they_were() -> None:
+    async def check() -> None:
+        async with hostile_server(say_and_close(b""), refuse("ExpiredTokenException")) as server:
+            client = Client(Channel(endpoints.parse(server.url), REGION, Hanging(), QUICK), "test-")
+            with pytest.raises(errors.CredentialsExpiredError) as caught:
+                await client.put(PUT, ITEM, repeatable=True, timeout_s=0.3)
+            assert caught.value.maybe_applied
+            client.close()
+
+    run("asyncio", check())
+
+
+def test_credentials_that_do_not_come_hold_a_call_no_longer_than_its_deadline() -> None:
+    async def check() -> None:
+        async with hostile_server() as server:
+            client = Client(Channel(endpoints.parse(server.url), REGION, Stuck(), QUICK), "test-")
+            with pytest.raises(errors.UnsentError, match="no credentials in time"):
+                await client.put(PUT, ITEM, timeout_s=0.05)
+            assert not server.requests
+            client.close()
+
+    run("asyncio", check())
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1])
+def test_a_call_without_time_is_not_sent(timeout_s: float) -> None:
+    async def check() -> None:
+        async with hostile_server() as server, quick_client(server.url) as client:
+            await client.put(PUT, ITEM)
+            with pytest.raises(errors.UnsentError, match="no time was left"):
+                await client.put(PUT, ITEM, timeout_s=timeout_s)
+            assert len(server.requests) == 1
 
     run("asyncio", check())
 

@@ -31,7 +31,6 @@ from tidings.platform.dynamo.weigh import item_weight, read_each
 
 MAX_GETS = 100
 MAX_WRITES = 25
-_LEAST_TIME_S = 0.001
 
 _read_item = msgspec.json.Decoder(TaggedItem).decode
 
@@ -46,7 +45,7 @@ class _Patience:
 
     @property
     def left_s(self) -> float:
-        return max(self._deadline - self._channel.now(), _LEAST_TIME_S)
+        return self._deadline - self._channel.now()
 
     async def wait(self, leftovers: Iterable[Raw]) -> None:
         self._rounds += 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tidings.platform.dynamo.answers import OK, UNREADABLE, check_unicode, check_whole, refusal
 from tidings.platform.dynamo.credentials import KeySource
 from tidings.platform.dynamo.endpoints import Endpoint
-from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError, UnansweredError
+from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError, UnansweredError, UnsentError
 from tidings.platform.dynamo.ledger import Row
 from tidings.platform.dynamo.pool import Pool, PoolLimits
 from tidings.platform.dynamo.retries import Retries, RetryLimits
@@ -112,20 +112,23 @@ class Channel:
 
     async def _pause(self, error: DynamoError, tries: int, deadline: float, *, is_repeatable: bool) -> None:
         """Waits for the next try; raises the error if there shall be none."""
-        wait_s = self.retries.wait_s(error, tries, is_repeatable=is_repeatable)
-        if wait_s is None or self.now() + wait_s >= deadline:
+        left_s = deadline - self.now()
+        wait_s = self.retries.wait_s(error, tries, left_s, is_repeatable=is_repeatable)
+        if wait_s is None:
             raise error
-        if isinstance(error, CredentialsExpiredError):
-            await self._keys.renew()
+        if isinstance(error, CredentialsExpiredError) and not await _in_time(self._keys.renew(), deadline):
+            raise error
         await self.sleep(wait_s)
 
     async def _try[T](self, verb: Verb[T], body: bytes, deadline: float, *, is_repeatable: bool) -> T:
         now = self.now()
-        if now >= self._keys.ask_at:
-            await self._keys.ask(now)
-        if is_repeatable:
-            deadline = min(deadline, now + self._limits.try_timeout_s)
-        status, headers, answer = await self._exchange(verb.target, body, deadline)
+        if now >= deadline:
+            raise UnsentError("no time was left to send it", transient=False)
+        if now >= self._keys.ask_at and not await _in_time(self._keys.ask(now), deadline):
+            raise UnsentError("no credentials in time", transient=False)
+        status, headers, answer = await self._exchange(
+            verb.target, body, deadline, is_repeatable=is_repeatable
+        )
         check_whole(headers, answer)
         if status != OK:
             raise refusal(status, headers, answer)
@@ -136,9 +139,13 @@ class Channel:
             raise UnansweredError(f"the answer cannot be read ({error})") from error
 
     async def _exchange(
-        self, target: str, body: bytes, deadline: float
+        self, target: str, body: bytes, deadline: float, *, is_repeatable: bool
     ) -> tuple[int, dict[bytes, bytes], bytes]:
+        """The headers are the connection's own: to be read before anybody awaits."""
         connection = self.pool.take() or await self.pool.wait(deadline)
+        if is_repeatable:
+            # only now: the wait for a connection is no try, and giving up one's place would make it longer
+            deadline = min(deadline, self.now() + self._limits.try_timeout_s)
         if self._signer.keys is not self._keys.keys:
             self._signer = self._new_signer()
         try:
@@ -162,3 +169,12 @@ class Channel:
             self._keys.keys,
             content_type=dialect.content_type,
         )
+
+
+async def _in_time(asking: Awaitable[None], deadline: float) -> bool:
+    try:
+        async with asyncio.timeout_at(deadline):
+            await asking
+    except TimeoutError:
+        return False
+    return True

@@ -11,12 +11,25 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tidings.platform.dynamo import tagged
-from tidings.platform.dynamo.tagged import Tagged, TaggedItem
+from tidings.platform.dynamo.tagged import (
+    Array,
+    Binary,
+    BinarySet,
+    Map,
+    Null,
+    Num,
+    NumSet,
+    Tagged,
+    TaggedItem,
+    Text,
+    TextSet,
+    Truth,
+)
 from tidings.platform.dynamo.values import Attributes, Item, Number
 
 MAX_DIGITS = 38
-_PLAIN_BOUND = 10**MAX_DIGITS
+# between these, exclusive, every whole number has few enough digits
+_PLAIN_LOW, _PLAIN_HIGH = -(10**MAX_DIGITS), 10**MAX_DIGITS
 _MIN_EXPONENT = -130
 _MAX_EXPONENT = 125
 
@@ -35,11 +48,11 @@ def encode(item: Attributes) -> bytes:
         # Text, whole numbers and bytes are nearly everything: they are tagged without a call for each.
         return _write(
             {
-                name: tagged.Text(value)
+                name: Text(value)
                 if (kind := type(value)) is str
-                else tagged.Num(str(value))
-                if kind is int and -_PLAIN_BOUND < value < _PLAIN_BOUND
-                else tagged.Binary(value)
+                else Num(str(value))
+                if kind is int and _PLAIN_LOW < value < _PLAIN_HIGH
+                else Binary(value)
                 if kind is bytes
                 else tag(value)
                 for name, value in values.items()
@@ -61,15 +74,15 @@ def tag(value: object) -> Struct:
 
 
 def _tag_int(value: int) -> Struct:
-    return tagged.Num(str(int(value)) if -_PLAIN_BOUND < value < _PLAIN_BOUND else number_text(value))
+    return Num(str(int(value)) if _PLAIN_LOW < value < _PLAIN_HIGH else number_text(value))
 
 
 def _tag_list(values: list[object]) -> Struct:
-    return tagged.Sequence([tag(value) for value in values])
+    return Array([tag(value) for value in values])
 
 
 def _tag_map(values: Mapping[str, object]) -> Struct:
-    return tagged.Map({name: tag(value) for name, value in values.items()})
+    return Map({name: tag(value) for name, value in values.items()})
 
 
 def _tag_set(values: AbstractSet[Any]) -> Struct:
@@ -79,8 +92,8 @@ def _tag_set(values: AbstractSet[Any]) -> Struct:
         raise UnstorableError(f"a set has members, and all of one type: {set(values)!r}")
     kind = kinds.pop()
     if kind is Decimal:
-        return tagged.NumSet([number_text(value) for value in sorted(values)])
-    return tagged.TextSet(sorted(values)) if kind is str else tagged.BinarySet(sorted(values))
+        return NumSet([number_text(value) for value in sorted(values)])
+    return TextSet(sorted(values)) if kind is str else BinarySet(sorted(values))
 
 
 def _member_kind(value: object) -> type:
@@ -105,12 +118,12 @@ def number_text(value: Number) -> str:
 
 
 _TAGS: dict[type, Callable[[Any], Struct]] = {
-    str: tagged.Text,
+    str: Text,
     int: _tag_int,
-    bytes: tagged.Binary,
-    bool: tagged.Truth,
-    type(None): lambda _: tagged.Null(NULL=True),
-    Decimal: lambda value: tagged.Num(number_text(value)),
+    bytes: Binary,
+    bool: Truth,
+    type(None): lambda _: Null(NULL=True),
+    Decimal: lambda value: Num(number_text(value)),
     dict: _tag_map,
     list: _tag_list,
     set: _tag_set,

@@ -38,7 +38,7 @@ class Retries:
         if self._tokens < self._limits.budget:
             self._tokens += 1
 
-    def wait_s(self, error: DynamoError, tries: int, *, is_repeatable: bool) -> float | None:
+    def wait_s(self, error: DynamoError, tries: int, left_s: float, *, is_repeatable: bool) -> float | None:
         """How long to wait before the next try, after `tries` of them; None: there should be none.
 
         An unanswered try may have been applied, so only a call that is safe to repeat goes again.
@@ -47,10 +47,11 @@ class Retries:
         if not error.transient or (is_unanswered and not is_repeatable) or tries >= self._limits.max_tries:
             return None
         cost = self._limits.cost_unanswered if is_unanswered else self._limits.cost
-        if self._tokens < cost:
+        wait_s = self.backoff_s(tries)
+        if self._tokens < cost or wait_s >= left_s:
             return None
         self._tokens -= cost
-        return self.backoff_s(tries)
+        return wait_s
 
     def backoff_s(self, tries: int) -> float:
         longest = min(self._limits.max_wait_s, self._limits.first_wait_s * 2.0 ** (tries - 1))

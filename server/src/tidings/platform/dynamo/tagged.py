@@ -49,7 +49,7 @@ class Map(Struct):
     M: dict[str, Struct]
 
 
-class Sequence(Struct):
+class Array(Struct):
     L: list[Struct]
 
 
