@@ -30,6 +30,9 @@ class Cluster(Protocol):
     def change(self, want: Wanted, change: Change) -> None:
         """Ask for one change; returns before every broker knows of it."""
 
+    def is_known_everywhere(self, wants: Iterable[Wanted]) -> bool:
+        """Whether each broker by itself tells of the topics and all their partitions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -78,8 +81,23 @@ def apply(cluster: Cluster, plan: Plan, tell: Callable[[Step], None], pace: Pace
     for entry in missing:
         tell(Step(entry.name, "creating"))
         cluster.create(_declared(entry))
-    for entry in [*missing, *_with(Verdict.CHANGE, plan)]:
+    todo = [*missing, *_with(Verdict.CHANGE, plan)]
+    for entry in todo:
         _Topic(cluster, _declared(entry), tell, pace or Pace()).reconcile()
+    if todo:
+        _await_everywhere(cluster, [_declared(entry) for entry in todo], pace or Pace())
+
+
+def _await_everywhere(cluster: Cluster, wants: list[Wanted], pace: Pace) -> None:
+    """A client asks any broker, and one that has not heard yet would say that there is no such topic."""
+    for _ in pace.beats():
+        if cluster.is_known_everywhere(wants):
+            return
+    raise TidingsError(
+        Code.TOPICS_FAILED,
+        f"Not every broker knows of the topics after {pace.timeout_s:.0f} s",
+        hint="Is a broker down or cut off? What was begun goes on by itself; apply again.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
+    BrokerMetadata,
     ClusterMetadata,
     ConfigEntry,
     ConfigResource,
@@ -49,7 +50,8 @@ class ControlPlane:
     def __init__(self, connection: Connection) -> None:
         self.prefix = connection.topic_prefix
         self._where = connection.bootstrap_servers
-        self._admin = AdminClient(connection.admin_config())
+        self._config = connection.admin_config()
+        self._admin = AdminClient(self._config)
 
     def brokers(self) -> int:
         return len(self._metadata().brokers)
@@ -84,6 +86,19 @@ class ControlPlane:
                 _result(self._admin.create_partitions([more], request_timeout=_ANSWER_S))
             elif change.setting is not None:
                 self._set(want.name, *change.setting)
+
+    def is_known_everywhere(self, wants: Iterable[Wanted]) -> bool:
+        expected = {want.name: want.partitions for want in wants}
+        return all(self._tells_of(expected, broker) for broker in self._metadata().brokers.values())
+
+    def _tells_of(self, expected: dict[str, int], broker: BrokerMetadata) -> bool:
+        """A fresh client knows one broker, so that is the one which answers."""
+        address = f"{broker.host}:{broker.port}"
+        with self._telling(address), AdminClient({**self._config, "bootstrap.servers": address}) as admin:
+            topics = admin.list_topics(timeout=_METADATA_S).topics
+        return all(
+            name in topics and len(topics[name].partitions) == count for name, count in expected.items()
+        )
 
     def _set(self, name: str, setting: str, value: str) -> None:
         entry = ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)

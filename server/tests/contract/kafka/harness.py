@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from confluent_kafka import Consumer as RawConsumer
@@ -42,6 +44,14 @@ async def eventually(what: Callable[[], object], within_s: float = 20) -> None:
     async with asyncio.timeout(within_s):
         while not what():  # noqa: ASYNC110 - what is waited for is told by a broker, not by a task of ours
             await asyncio.sleep(0.02)
+
+
+_FAULTS = ThreadPoolExecutor(1, "faults")
+
+
+async def meanwhile[**P](fault: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Do it while the loop goes on. In a thread that stays: an engine dies with the thread that started it."""
+    await asyncio.get_running_loop().run_in_executor(_FAULTS, partial(fault, *args, **kwargs))
 
 
 def make_topic(connection: Connection, name: str = TOPIC, partitions: int = 1, replicas: int = 1) -> None:

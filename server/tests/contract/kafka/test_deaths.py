@@ -1,26 +1,20 @@
-"""The consumer's own end: killed with -9 between effect and commit, and stopped while no broker answers."""
+"""The consumer's own end: killed with -9 between effect and commit."""
 
 import subprocess
 import sys
-import time
-from dataclasses import replace
 from pathlib import Path
 
 from contract.kafka.doomed import BATCH
 from contract.kafka.harness import (
-    QUICK,
     Worker,
     committed,
     eventually,
     fill,
     make_topic,
-    publishing,
     run,
 )
 
-from tidings.engines.fleet import Fleet
 from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.reader import ReaderTuning
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,23 +58,3 @@ def kill_at_its_effect(connection: Connection, written: Path) -> int:
         process.kill()
         process.communicate()
     return start
-
-
-def test_stopping_takes_a_bounded_time_though_no_broker_answers(lone: Fleet, at_lone: Connection) -> None:
-    """librdkafka's own close waits for the coordinator for ever."""
-    make_topic(at_lone)
-
-    async def scenario() -> None:
-        tuning = replace(QUICK, reader=ReaderTuning(commit_every_s=60, last_commit_s=0.5), close_s=0.5)
-        worker = Worker(at_lone, tuning=tuning)
-        async with publishing(at_lone, delivery_timeout_s=1):
-            await fill(at_lone, 10)
-            async with worker.running():
-                await eventually(lambda: worker.count() == 10)
-                lone.kill("kafka-1")
-                before = time.monotonic()
-                worker.consumer.stop()
-            took_s = time.monotonic() - before
-        assert took_s < 5
-
-    run(scenario())

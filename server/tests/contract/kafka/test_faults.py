@@ -4,16 +4,21 @@ Nothing acknowledged is lost, nothing is skipped, and what is repeated was not c
 """
 
 import asyncio
+import time
+from dataclasses import replace
 
 from confluent_kafka.admin import AdminClient
 from contract.kafka.harness import (
+    QUICK,
     TOPIC,
     Traffic,
     Worker,
     committed,
     eventually,
+    fill,
     first_times,
     make_topic,
+    meanwhile,
     publishing,
     read_log,
     repeats,
@@ -23,8 +28,9 @@ from contract.kafka.harness import (
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine
 from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.reader import ReaderTuning
 
-SOME = 1000
+SOME = 500
 
 
 def test_kill_9_of_the_only_broker(lone: Fleet, at_lone: Connection) -> None:
@@ -38,9 +44,9 @@ def test_kill_9_of_the_only_broker(lone: Fleet, at_lone: Connection) -> None:
             async with traffic.flowing():
                 await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
                 floor = committed(at_lone) or 0
-                await asyncio.to_thread(lone.kill, "kafka-1")
+                await meanwhile(lone.kill, "kafka-1")
                 await eventually(lambda: traffic.outcomes.unknown)
-                await asyncio.to_thread(lone.restart, "kafka-1")
+                await meanwhile(lone.restart, "kafka-1")
                 await more(traffic)
             await all_handled(worker, traffic)
         print(f"{len(traffic.outcomes.acknowledged)} acknowledged, {len(traffic.outcomes.unknown)} unknown")
@@ -94,7 +100,7 @@ def test_kill_9_of_the_leader_among_three(trio: Fleet, at_trio: Connection) -> N
                 for name in others:
                     trio.freeze(name)
                 await passes(1)
-                await asyncio.to_thread(trio.kill, dead)
+                await meanwhile(trio.kill, dead)
                 for name in others:
                     trio.thaw(name)
                 await more(traffic)
@@ -117,7 +123,7 @@ def test_a_log_that_is_wiped_in_mid_traffic(lone: Fleet, at_lone: Connection) ->
             traffic = Traffic(publisher)
             async with traffic.flowing():
                 await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
-                await asyncio.to_thread(lone.wipe, Engine.KAFKA)
+                await meanwhile(lone.wipe, Engine.KAFKA)
                 make_topic(at_lone)
                 mark = traffic.sent
                 await eventually(lambda: any(int(v) > mark + SOME for v in traffic.outcomes.acknowledged))
@@ -125,6 +131,26 @@ def test_a_log_that_is_wiped_in_mid_traffic(lone: Fleet, at_lone: Connection) ->
             await eventually(lambda: worker.values >= {int(value) for value in log})
         fresh = [value for value in traffic.outcomes.acknowledged if int(value) > mark]
         assert sorted(value for value in log if value in set(fresh)) == sorted(fresh)
+
+    run(scenario())
+
+
+def test_stopping_takes_a_bounded_time_though_no_broker_answers(lone: Fleet, at_lone: Connection) -> None:
+    """librdkafka's own close waits for the coordinator for ever."""
+    make_topic(at_lone)
+
+    async def scenario() -> None:
+        tuning = replace(QUICK, reader=ReaderTuning(commit_every_s=60, last_commit_s=0.5), close_s=0.5)
+        worker = Worker(at_lone, tuning=tuning)
+        async with publishing(at_lone, delivery_timeout_s=1):
+            await fill(at_lone, 10)
+            async with worker.running():
+                await eventually(lambda: worker.count() == 10)
+                lone.kill("kafka-1")
+                before = time.monotonic()
+                worker.consumer.stop()
+            took_s = time.monotonic() - before
+        assert took_s < 5
 
     run(scenario())
 

@@ -1,5 +1,6 @@
 """How topics are made: the whole plan or nothing, one thing at a time, waiting for each to show."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ class FakeCluster:
     topics: dict[str, Seen] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     is_deaf: bool = False
+    asks_until_everywhere: int = 3
     _soon: list[tuple[int, Seen]] = field(default_factory=list)
 
     def look(self, name: str) -> Seen | None:
@@ -31,6 +33,11 @@ class FakeCluster:
             if looks <= 0 and not self.is_deaf:
                 self.topics[seen.name] = seen
         return self.topics.get(name)
+
+    def is_known_everywhere(self, wants: Iterable[Wanted]) -> bool:
+        assert {one.name for one in wants} <= self.topics.keys()
+        self.asks_until_everywhere -= 1
+        return self.asks_until_everywhere <= 0
 
     def create(self, one: Wanted) -> None:
         self.asked.append(f"create {one.name}")
@@ -63,6 +70,7 @@ def test_missing_topics_are_created_together_and_waited_for() -> None:
     wants = want(MESSAGES), want(NOTICES)
     apply(cluster, plan_for(cluster, *wants), tell, pace())
     assert cluster.asked == ["create p-messages", "create p-notices"]
+    assert cluster.asks_until_everywhere == 0
     assert plan_for(cluster, *wants).drift == ()
 
 
@@ -99,6 +107,12 @@ def test_a_topic_that_does_not_come_up_fails_with_what_to_do() -> None:
     with pytest.raises(TidingsError, match="not every partition has its leader") as caught:
         apply(cluster, plan_for(cluster, want()), tell, pace())
     assert caught.value.code is Code.TOPICS_FAILED
+
+
+def test_brokers_that_never_hear_of_it_are_told_of() -> None:
+    cluster = FakeCluster(asks_until_everywhere=1000)
+    with pytest.raises(TidingsError, match="Not every broker knows"):
+        apply(cluster, plan_for(cluster, want()), tell, pace())
 
 
 def test_a_change_that_does_not_show_fails() -> None:
