@@ -123,7 +123,7 @@ def probe(name: str, port: int, sample: Sample, host: Host) -> Probe:
         complaint=complaint,
         tasks=host.tasks,
         clock=host.clock,
-        options=ProbeOptions(every_s=0.05, timeout_s=0.3, patience=2),
+        options=ProbeOptions(every_s=0.05, timeout_s=0.5, patience=2),
         gates_readiness=name not in sample.optional,
     )
 

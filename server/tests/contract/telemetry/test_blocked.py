@@ -43,11 +43,11 @@ def test_code_that_never_lets_go_of_the_interpreter_is_ended_with_its_stack_on_s
 
 
 def test_a_process_that_was_suspended_is_not_ended_on_waking() -> None:
-    with running(warn_s=0.2, exit_s=0.5) as process:
+    with running(warn_s=0.4, exit_s=1.0) as process:
         process.wait_for("process started")
         process.popen.send_signal(signal.SIGSTOP)
         suspended_at = time.monotonic()
-        eventually(lambda: time.monotonic() > suspended_at + 0.8 or None, "time beyond `exit_s`")
+        eventually(lambda: time.monotonic() > suspended_at + 1.5 or None, "time beyond `exit_s`")
         process.popen.send_signal(signal.SIGCONT)
         turns = len(process.events("turned"))
         eventually(lambda: len(process.events("turned")) > turns + 5 or None, "further turns")

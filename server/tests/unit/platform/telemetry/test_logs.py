@@ -172,7 +172,7 @@ anything = st.one_of(
 @given(
     fields=st.dictionaries(st.one_of(reserved, st.text(min_size=1)), anything, max_size=4), event=st.text()
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_field_of_a_caller_breaks_the_line(form: Any, fields: dict[str, Any], event: str) -> None:
     fields.pop("event", None)
     fields.pop("self", None)
