@@ -79,15 +79,7 @@ def test_with_all_three_it_is_ready(process: Running) -> None:
 
 
 @pytest.mark.parametrize("engine", COMPLAINTS)
-<<<<<<< HEAD
 @pytest.mark.parametrize("fault", [Freeze(), Refuse()], ids=["deaf", "refusing"])
-=======
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [(Freeze(), "nothing came back within 0.5 s"), (Refuse(), "ConnectionRefusedError")],
-    ids=["deaf", "refusing"],
-)
->>>>>>> telemetry
 def test_an_engine_that_is_away_is_named_in_time_and_found_again(
     proxies: Proxies, process: Running, engine: str, fault: Freeze | Refuse
 ) -> None:
