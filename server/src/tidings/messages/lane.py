@@ -25,7 +25,7 @@ from tidings.messages.rules import (
     place,
     repeat_of,
 )
-from tidings.messages.view import View
+from tidings.messages.view import NOBODY_WAITS, View
 
 if TYPE_CHECKING:
     from tidings.messages.model import SendKey
@@ -129,6 +129,7 @@ class Lane[S]:
         """One step for the proposals at the front: answer them, learn what they need, or append them."""
         try:
             view = self.view or await self._fill()
+            view.needed_after = self._needed_after()
             batch, in_need = self._choose(view)
             if batch:
                 await self._commit(view, batch)
@@ -136,6 +137,11 @@ class Lane[S]:
                 await self._learn(view, *in_need)
         except TidingsError as error:
             self._settle_all(error)
+
+    def _needed_after(self) -> int:
+        return min(
+            (w.proposal.after for w in self._waiting if w.proposal.after is not None), default=NOBODY_WAITS
+        )
 
     async def _fill(self) -> View[S]:
         """A cold view: the head first. What is read of the senders after it is then as of this head or later."""

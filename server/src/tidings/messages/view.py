@@ -9,18 +9,29 @@ from tidings.kernel.ids import UserId
 from tidings.messages.model import CHANGES_STANDING, Entry, Seen, SendKey
 
 KEYS_KEPT = 512
+NOBODY_WAITS = 10**15
 
 
 class View[S]:
     """`S` is what is known of a member's standing; the log only says when to ask again."""
 
-    __slots__ = ("_confirmed", "_keys", "floor", "head", "ordinal", "standing_asked_after", "standings")
+    __slots__ = (
+        "_confirmed",
+        "_keys",
+        "floor",
+        "head",
+        "needed_after",
+        "ordinal",
+        "standing_asked_after",
+        "standings",
+    )
 
     def __init__(self, newest: Entry) -> None:
         self.head = newest.sequence
         self.ordinal = newest.ordinal
         # keys are known for (floor, head]
         self.floor = newest.sequence - 1
+        self.needed_after = NOBODY_WAITS
         self.standings: dict[UserId, S] = {}
         self.standing_asked_after = newest.sequence
         self._confirmed: set[UserId] = set()
@@ -41,7 +52,7 @@ class View[S]:
             self.standing_asked_after = entry.sequence
             self.standings.clear()
             self._confirmed.clear()
-        if self.head - self.floor > 2 * KEYS_KEPT:
+        if min(self.head - KEYS_KEPT, self.needed_after) - self.floor > KEYS_KEPT:
             self._forget()
 
     def learn_standing(self, user: UserId, standing: S, asked_after: int) -> bool:
@@ -69,6 +80,9 @@ class View[S]:
         self.floor = min(self.floor, floor)
 
     def _forget(self) -> None:
-        """Keep the newest half, so that forgetting is paid for once in many entries."""
-        self.floor = self.head - KEYS_KEPT
+        """Keep the newest, so that forgetting is paid for once in many entries; and all that somebody waits for.
+
+        Else who stands far back in a busy chat reads his keys again and again, and loses every race meanwhile.
+        """
+        self.floor = min(self.head - KEYS_KEPT, self.needed_after)
         self._keys = {key: seen for key, seen in self._keys.items() if seen.sequence > self.floor}

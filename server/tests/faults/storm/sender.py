@@ -22,6 +22,7 @@ from tidings.platform.dynamo.channel import Limits
 from tidings.platform.dynamo.opening import open_client
 
 FOR_GOOD = {Code.NOT_A_MEMBER, Code.KEY_CONFLICT, Code.AFTER_ABOVE_HEAD, Code.CATCH_UP_FIRST}
+"""The last of them is no refusal to a client that catches up; nobody here falls so far behind."""
 LIMITS = Limits(call_timeout_s=2.0, try_timeout_s=0.4)
 
 

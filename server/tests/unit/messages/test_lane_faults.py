@@ -1,6 +1,7 @@
 """The lane when answers are lost, senders go away, or the log refuses."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
@@ -8,7 +9,8 @@ from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.messages.append import Appends
-from tidings.messages.model import Appended, Kind
+from tidings.messages.model import Appended, Entry, Kind
+from tidings.messages.ports import Outcome
 
 
 def test_who_was_removed_after_his_message_got_in_still_hears_so() -> None:
@@ -192,5 +194,25 @@ def test_a_change_that_its_row_refuses_is_looked_for_in_the_log_first() -> None:
         assert await again == Appended(first.sequence, is_repeat=True)
         other = stage.appends.append(CHAT, proposal("other", "hi"), beside_at)
         assert await refusal(other) is Code.NOTHING_TO_CHANGE
+
+    run(check())
+
+
+def test_who_stands_far_back_in_a_busy_chat_reads_his_keys_once_and_gets_through() -> None:
+    async def check() -> None:
+        stage = Stage()
+        log = stage.log.entries[CHAT]
+        log.extend(entry(n, Kind.RENAME) for n in range(2, 5000))
+        rivals = [f"r{n}" for n in range(20)]
+        honest = stage.log.apply
+
+        def beaten(chat: ChatKey, entries: Sequence[Entry], *, is_keyed: bool = False) -> Outcome:
+            if rivals:
+                log.append(entry(len(log) + 1, Kind.RENAME, rivals.pop()))
+            return honest(chat, entries, is_keyed=is_keyed)
+
+        stage.log.apply = beaten  # type: ignore[method-assign]
+        assert (await stage.send("a", after=1)).sequence == 5020
+        assert stage.log.calls.count("keys") == 1
 
     run(check())
