@@ -1,1 +1,1 @@
-"""What every other package may use: errors, secrets. The standard library only."""
+"""What every other package may use: errors, secrets, the clock. The standard library only."""

@@ -13,7 +13,7 @@ from faults.proxy.board import Board
 from faults.proxy.loop_thread import LoopThread
 from faults.proxy.reply import close
 from faults.proxy.tcp_faults import Blackhole, Direction, TcpFault
-from faults.proxy.tcp_link import Link
+from faults.proxy.tcp_link import Link, Streams
 from faults.proxy.tcp_weather import Flow, Weather
 
 
@@ -103,18 +103,23 @@ class TcpProxy:
     async def _follow(self) -> None:
         self._weather.set([installed.fault for installed in self._installed])
         if self._weather.refuses and self._server is not None:
-            self._server.close()
+            await _stop_listening(self._server)
             self._server = None
         elif not self._weather.refuses and self._server is None:
-            self._server = await asyncio.start_server(self._serve, sock=_listener(self.port), backlog=1024)
+            serve = self._loop_thread.serving(self._serve)
+            self._server = await asyncio.start_server(serve, sock=_listener(self.port), backlog=1024)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             upstream = await asyncio.open_connection(*self._upstream)
+            await self._join((reader, writer), upstream)
         except OSError:
             close(writer, reset=True)
-            return
-        link = Link((reader, writer), upstream, self._weather)
+        finally:
+            writer.close()
+
+    async def _join(self, client: Streams, upstream: Streams) -> None:
+        link = Link(client, upstream, self._weather)
         with self._board:
             self._links.add(link)
             self._accepted += 1
@@ -134,7 +139,7 @@ class TcpProxy:
 
     async def _shut(self) -> None:
         if self._server is not None:
-            self._server.close()
+            await _stop_listening(self._server)
         await self._cut(reset=True)
 
 
@@ -153,6 +158,14 @@ class InstalledTcpFault:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+async def _stop_listening(server: asyncio.Server) -> None:
+    """A connection that asyncio has accepted and not yet handed over would be left unclosed by `close` alone."""
+    for sock in server.sockets:
+        asyncio.get_running_loop().remove_reader(sock.fileno())
+    await asyncio.sleep(0)
+    server.close()
 
 
 def _claim(port: int) -> socket.socket:

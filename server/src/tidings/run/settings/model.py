@@ -85,6 +85,51 @@ class RedisSettings(Struct, frozen=True, kw_only=True):
     key_prefix: Annotated[Prefix, Meta(description="Put before every key and channel.")] = "tidings"
 
 
+class EncryptionSettings(Struct, frozen=True, kw_only=True):
+    """How content and previews stand in the tables, and who wraps the tenants' keys. The same in every process."""
+
+    mode: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="`on`: sealed; `off`: in clear for whoever reads the tables, though nobody can forge or "
+            "move it. What was stored in the other mode stays readable."
+        ),
+    ] = "on"
+    kms: Annotated[
+        Literal["file", "aws"],
+        Meta(
+            description="Who wraps the keys. `file`: a file, for development; `aws`: AWS KMS (untried there)."
+        ),
+    ] = "file"
+    key_file: Annotated[
+        Path,
+        Meta(description="With `file`: made at first use, with mode 0600. Without it nothing can be read."),
+    ] = Path(".tidings/tidings.key")
+    kms_key_id: Annotated[
+        str | None, Meta(description="With `aws`: id, ARN or alias of a symmetric KMS key.")
+    ] = None
+    kms_former_key_ids: Annotated[
+        str | None,
+        Meta(description="With `aws`: KMS keys that wrapped before and still unwrap, several with commas."),
+    ] = None
+    kms_endpoint: Annotated[
+        Endpoint, Meta(description='With `aws`: "aws", or the URL of something that speaks its protocol.')
+    ] = "aws"
+    kms_region: Annotated[
+        str | None, Meta(description="With `aws`: the region of the KMS key, if not `dynamo.region`.")
+    ] = None
+    rotate_after_days: Annotated[
+        int,
+        Meta(
+            description="A tenant in use gets a new content key when its newest is this old.", ge=1, le=3650
+        ),
+    ] = 90
+    refresh_s: Annotated[
+        float,
+        Meta(description="How long a process may go on with an older key after a rotation elsewhere.", gt=0),
+    ] = 300.0
+
+
 class EnginesSettings(Struct, frozen=True, kw_only=True):
     """The engines that `tidings engines start` runs on this machine; nothing here matters in production."""
 
@@ -125,5 +170,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     dynamo: DynamoSettings = field(default_factory=DynamoSettings)
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
+    encryption: EncryptionSettings = field(default_factory=EncryptionSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)

@@ -1,0 +1,1 @@
+"""How a process lives: components in order, signals, deadlines, exit codes, and what it answers about itself."""

@@ -1,0 +1,127 @@
+"""A very small HTTP/1.1 server for `/livez`, `/readyz` and `/metrics`, in a thread of its own.
+
+So it answers while the process's loop is blocked, and rendering metrics does not hold that loop up.
+GET only, one request a connection, everything bounded. Not for clients: bind it where only operators are.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from tidings.platform.telemetry import logs
+
+log = logs.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A page as it goes out."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+type Page = Callable[[], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminOptions:
+    """`port` 0: any free one, named in the log. `request_s`: from connecting to the last byte of the answer."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    request_s: float = 5.0
+    max_head_bytes: int = 8_192
+    max_connections: int = 64
+
+
+class AdminServer:
+    """Listens from the moment it is made (`OSError` if it can't); answers from `start` to `stop`."""
+
+    def __init__(self, options: AdminOptions, pages: Mapping[str, Page]) -> None:
+        self._options = options
+        self._pages = pages
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        self._socket = socket.create_server((options.host, options.port), family=family)
+        self.port: int = self._socket.getsockname()[1]
+        self._loop = asyncio.new_event_loop()
+        self._stopping = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="admin", daemon=True)
+        self._open = 0
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(self._options.request_s)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._listen())
+
+    async def _listen(self) -> None:
+        server = await asyncio.start_server(
+            self._serve, sock=self._socket, limit=self._options.max_head_bytes
+        )
+        await self._stopping.wait()
+        # not waited for: that would be as long as the slowest client; leaving the loop cuts them all
+        server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        try:
+            if self._open <= self._options.max_connections:
+                async with asyncio.timeout(self._options.request_s):
+                    writer.write(_encode(await self._answer(reader)))
+                    await writer.drain()
+                    writer.close()
+                    await writer.wait_closed()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):
+            pass  # the other side went away or was too slow; it is not told anything
+        finally:
+            self._open -= 1
+            writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> Response:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            return _plain(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        match head.split(b"\r\n", 1)[0].split(b" "):
+            case [b"GET", target, b"HTTP/1.1" | b"HTTP/1.0"]:
+                return self._page(target.split(b"?", 1)[0].decode("ascii", "replace"))
+            case [_, _, b"HTTP/1.1" | b"HTTP/1.0"]:
+                return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
+            case _:
+                return _plain(HTTPStatus.BAD_REQUEST)
+
+    def _page(self, path: str) -> Response:
+        page = self._pages.get(path)
+        if page is None:
+            return _plain(HTTPStatus.NOT_FOUND)
+        try:
+            return page()
+        except Exception:
+            log.exception("an admin page failed", page=path)
+            return _plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _plain(status: HTTPStatus) -> Response:
+    return Response(status, "text/plain", f"{status.value} {status.phrase}\n".encode())
+
+
+def _encode(response: Response) -> bytes:
+    status = HTTPStatus(response.status)
+    allow = "Allow: GET\r\n" if status is HTTPStatus.METHOD_NOT_ALLOWED else ""
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+        f"Content-Type: {response.content_type}\r\nContent-Length: {len(response.body)}\r\n"
+        f"{allow}Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode("ascii") + response.body

@@ -1,0 +1,164 @@
+"""The life of a process: start in order, serve, drain, stop in reverse; each step with a deadline.
+
+Crash-only: a component or task that dies takes the process with it. Restarting is the platform's work.
+"""
+
+import asyncio
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidings.platform.lifecycle.board import Board, Phase, State
+from tidings.platform.lifecycle.component import Component
+from tidings.platform.lifecycle.deadline import Finish, within
+from tidings.platform.lifecycle.exit_codes import ExitCode
+from tidings.platform.lifecycle.health import describe
+from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.telemetry import logs
+
+log = logs.get(__name__)
+
+_TASKS_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopOptions:
+    """`drain_s`: red at `/readyz` but serving, until nobody sends new work. `stop_s`: all stops together."""
+
+    drain_s: float = 5.0
+    stop_s: float = 20.0
+
+
+class Process:
+    """Made inside the running loop. `run` returns how it ended; leaving the interpreter is `run.py`'s."""
+
+    def __init__(self, options: StopOptions, board: Board) -> None:
+        loop = asyncio.get_running_loop()
+        self._options = options
+        self._board = board
+        self._code = ExitCode.CLEAN
+        self._started: list[Component] = []
+        self._ending: asyncio.Future[None] = loop.create_future()
+        self._no_drain: asyncio.Future[None] = loop.create_future()
+        self._hurry: asyncio.Future[None] = loop.create_future()
+        self.tasks = Tasks(self._task_crashed)
+
+    async def run(self, components: Sequence[Component]) -> ExitCode:
+        self._board.declare(components)
+        await self._start_all(components)
+        if not self._ending.done():
+            self._board.enter(Phase.RUNNING)
+            log.info("process started", components=[part.name for part in components])
+        await asyncio.wait({self._ending})
+        await self._drain()
+        await self._stop_all()
+        self._board.enter(Phase.STOPPED)
+        log.info("process stopped", exit_code=self._code.value, outcome=self._code.name.lower())
+        return self._code
+
+    def signalled(self, number: signal.Signals) -> None:
+        """The first signal asks, the second insists."""
+        if self._ending.done():
+            log.warning("second signal: stopping at once", signal=number.name)
+            _set(self._no_drain)
+            _set(self._hurry)
+        else:
+            log.info("signal: draining, then stopping", signal=number.name, drain_s=self._options.drain_s)
+            _set(self._ending)
+
+    def crash(self, name: str, error: BaseException) -> None:
+        log.critical("crashed", component=name, reason=describe(error), exc_info=error)
+        self._end_with(ExitCode.CRASHED)
+
+    def _task_crashed(self, name: str, error: BaseException) -> None:
+        self.crash(f"task {name}", error)
+
+    def _end_with(self, code: ExitCode) -> None:
+        """The first fault decides the code; the rest stand in the log."""
+        if self._code is ExitCode.CLEAN:
+            self._code = code
+        _set(self._no_drain)
+        _set(self._ending)
+
+    async def _start_all(self, components: Sequence[Component]) -> None:
+        for component in components:
+            if self._ending.done():
+                return
+            self._board.mark(component, State.STARTING)
+            began = time.monotonic()
+            if await self._start(component):
+                self._started.append(component)
+                self._board.mark(component, State.STARTED)
+                log.info("component started", component=component.name, took_s=_since(began))
+
+    async def _start(self, component: Component) -> bool:
+        try:
+            finish = await within(component.start(), component.start_s, self._ending)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends the process, and is told
+            self._not_started(component, describe(error), error)
+            return False
+        if finish is Finish.LATE:
+            self._not_started(component, f"not started within {component.start_s:g} s", None)
+        elif finish is Finish.CUT:
+            self._board.mark(component, State.STOPPED)
+        return finish is Finish.DONE
+
+    def _not_started(self, component: Component, reason: str, error: Exception | None) -> None:
+        self._board.mark(component, State.FAILED, reason)
+        log.critical("component did not start", component=component.name, reason=reason, exc_info=error)
+        self._end_with(ExitCode.START_FAILED)
+
+    async def _drain(self) -> None:
+        if self._no_drain.done() or self._board.report.phase is not Phase.RUNNING:
+            return
+        self._board.enter(Phase.DRAINING)
+        await asyncio.wait({self._no_drain}, timeout=self._options.drain_s)
+
+    async def _stop_all(self) -> None:
+        self._board.enter(Phase.STOPPING)
+        ends_at = time.monotonic() + self._options.stop_s
+        for component in reversed(self._started):
+            left_s = min(component.stop_s, ends_at - time.monotonic())
+            if self._hurry.done() or left_s <= 0:
+                self._not_stopped(component, "no time was left for it", None, ExitCode.LATE)
+            else:
+                await self._stop(component, left_s)
+        await self._stop_tasks(ends_at)
+
+    async def _stop(self, component: Component, limit_s: float) -> None:
+        self._board.mark(component, State.STOPPING)
+        began = time.monotonic()
+        try:
+            finish = await within(component.stop(), limit_s, self._hurry)
+        except Exception as error:  # noqa: BLE001 - the others are stopped all the same
+            self._not_stopped(component, describe(error), error, ExitCode.CRASHED)
+            return
+        if finish is Finish.DONE:
+            self._board.mark(component, State.STOPPED)
+            log.info("component stopped", component=component.name, took_s=_since(began))
+        else:
+            reason = f"not stopped within {limit_s:.3g} s" if finish is Finish.LATE else "cut short"
+            self._not_stopped(component, reason, None, ExitCode.LATE)
+
+    async def _stop_tasks(self, ends_at: float) -> None:
+        left_s = max(ends_at - time.monotonic(), _TASKS_S)
+        if await within(self.tasks.close(), left_s, self._hurry) is not Finish.DONE:
+            log.error("background tasks did not stop")
+            self._end_with(ExitCode.LATE)
+
+    def _not_stopped(
+        self, component: Component, reason: str, error: Exception | None, code: ExitCode
+    ) -> None:
+        self._board.mark(component, State.FAILED, reason)
+        log.error("component did not stop", component=component.name, reason=reason, exc_info=error)
+        self._end_with(code)
+
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)

@@ -1,0 +1,135 @@
+"""Runs a process from `compose` to its exit code: telemetry, loop, signals, admin server, watchdog.
+
+`compose` is the only thing that differs between processes; it is called on the loop and returns the components.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from tidings.kernel.clock import Clock, SystemClock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.lifecycle.admin import AdminOptions, AdminServer
+from tidings.platform.lifecycle.board import Board
+from tidings.platform.lifecycle.component import Component
+from tidings.platform.lifecycle.exit_codes import ExitCode
+from tidings.platform.lifecycle.health import describe
+from tidings.platform.lifecycle.heartbeat import Heartbeat
+from tidings.platform.lifecycle.loop import loop_factory
+from tidings.platform.lifecycle.pages import pages
+from tidings.platform.lifecycle.process import Process, StopOptions
+from tidings.platform.lifecycle.span_export import SpanExport
+from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.lifecycle.watchdog import LastResort, Watchdog, WatchdogOptions
+from tidings.platform.telemetry import logs, tracing
+from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.logs import LogOptions, Sink
+from tidings.platform.telemetry.metrics import Metrics
+from tidings.platform.telemetry.tracing import Tracing, TracingOptions
+
+log = logs.get(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOptions:
+    """Everything an operator can set about how a process lives and speaks."""
+
+    logs: LogOptions = field(default_factory=LogOptions)
+    tracing: TracingOptions = field(default_factory=TracingOptions)
+    admin: AdminOptions = field(default_factory=AdminOptions)
+    stop: StopOptions = field(default_factory=StopOptions)
+    watchdog: WatchdogOptions = field(default_factory=WatchdogOptions)
+    beat_s: float = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a process offers to the components that live in it."""
+
+    identity: Identity
+    clock: Clock
+    metrics: Metrics
+    tracing: Tracing
+    tasks: Tasks
+
+
+type Compose = Callable[[Host], Sequence[Component]]
+
+
+def run(kind: str, options: ProcessOptions, compose: Compose) -> NoReturn:
+    """Live, then leave with an `ExitCode`.
+
+    Leaves without waiting for threads: one that hangs in a library must not hold a process that has stopped.
+    """
+    identity = Identity.new(kind)
+    sink = logs.configure(identity, options.logs)
+    try:
+        code = _run(identity, options, sink, compose)
+    except BaseException as error:
+        log.critical("crashed", reason=describe(error), exc_info=error)
+        code = ExitCode.CRASHED
+    os._exit(code)
+
+
+def _run(identity: Identity, options: ProcessOptions, sink: Sink, compose: Compose) -> ExitCode:
+    metrics = Metrics()
+    metrics.tally("log_lines_lost_total", "Log lines that stdout did not take.", lambda: sink.lost)
+    spans = tracing.configure(identity, options.tracing)
+    # Never closed: that would wait for a thread or a task that did not stop in time.
+    return asyncio.Runner(loop_factory=loop_factory()).run(_live(identity, options, metrics, spans, compose))
+
+
+async def _live(
+    identity: Identity, options: ProcessOptions, metrics: Metrics, spans: Tracing, compose: Compose
+) -> ExitCode:
+    clock = SystemClock()
+    board = Board(clock, metrics)
+    process = Process(options.stop, board)
+    lag = metrics.latency("loop_lag_seconds", "How late the event loop turned.")
+    heartbeat = Heartbeat(clock, options.beat_s, lag, board.publish)
+    shown = pages(identity, board, heartbeat, options.watchdog.warn_s, metrics.render)
+    host = Host(identity, clock, metrics, spans, process.tasks)
+    try:
+        admin = AdminServer(options.admin, shown)
+    except OSError as error:
+        return _refused("the admin port can't be had", error)
+    _announce(options.admin, admin.port)
+    with _attended(process, heartbeat, Watchdog(heartbeat, options.watchdog, LastResort()), admin):
+        try:
+            components = [SpanExport(spans, metrics, clock), *compose(host)]
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is no process
+            return _refused("the process can't be put together", error)
+        return await process.run(components)
+
+
+def _announce(options: AdminOptions, port: int) -> None:
+    loop = type(asyncio.get_running_loop()).__module__.partition(".")[0]
+    log.info("process starting", admin_host=options.host, admin_port=port, pid=os.getpid(), loop=loop)
+
+
+def _refused(event: str, error: Exception) -> ExitCode:
+    log.critical(event, reason=describe(error), exc_info=error)
+    is_settings = isinstance(error, TidingsError) and error.code is Code.SETTINGS_INVALID
+    return ExitCode.SETTINGS_INVALID if is_settings else ExitCode.START_FAILED
+
+
+@contextmanager
+def _attended(
+    process: Process, heartbeat: Heartbeat, watchdog: Watchdog, admin: AdminServer
+) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, process.signalled, number)
+    heartbeat.start()
+    watchdog.start()
+    admin.start()
+    try:
+        yield
+    finally:
+        admin.stop()
+        watchdog.stop()
+        heartbeat.stop()

@@ -1,0 +1,127 @@
+"""Sees from outside that the loop is blocked: says where it is stuck, then ends the process.
+
+A thread watches the heartbeat. Code that never lets go of the interpreter stops that thread too; so the thread
+keeps winding up a timer of the kernel, which counts CPU time and ends the process by SIGPROF when it runs out.
+"""
+
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidings.platform.lifecycle.exit_codes import ExitCode
+from tidings.platform.telemetry import logs
+
+log = logs.get(__name__)
+
+_SAY_S = 0.5
+_FRAMES = 12
+
+
+class Beating(Protocol):
+    """What is watched: goes up as long as the loop turns."""
+
+    @property
+    def count(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchdogOptions:
+    """`warn_s` without a beat: a log line with the stack. `exit_s`: the end of the process."""
+
+    warn_s: float = 5.0
+    exit_s: float = 30.0
+
+
+class LastResort:
+    """Ends the process if nobody winds it up for a while of CPU time: time in which it is suspended is free.
+
+    The stacks go to stderr, written by a signal handler that needs no interpreter.
+    """
+
+    def start(self) -> None:
+        faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
+
+    def wind_up(self, cpu_s: float) -> None:
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.unregister(signal.SIGPROF)
+
+
+class Watchdog:
+    """Watches the thread that makes it. `leave` ends the process at once; a test puts something milder there."""
+
+    def __init__(
+        self,
+        beating: Beating,
+        options: WatchdogOptions,
+        last_resort: LastResort,
+        leave: Callable[[int], object] = os._exit,
+    ) -> None:
+        self._beating = beating
+        self._options = options
+        self._last_resort = last_resort
+        self._leave = leave
+        self._watched = threading.get_ident()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+        self._tick_s = min(1.0, options.warn_s / 4)
+
+    def start(self) -> None:
+        self._last_resort.start()
+        self._last_resort.wind_up(self._options.exit_s)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(self._tick_s * 2 + _SAY_S)
+        self._last_resort.stop()
+
+    def _watch(self) -> None:
+        seen, quiet_s, has_warned = self._beating.count, 0.0, False
+        last = time.monotonic()
+        while not self._stop.wait(self._tick_s):
+            self._last_resort.wind_up(self._options.exit_s)
+            now = time.monotonic()
+            # A process that was suspended finds a lot of time gone by: no more than two ticks of it count.
+            quiet_s += min(now - last, self._tick_s * 2)
+            last = now
+            if self._beating.count != seen:
+                seen, quiet_s, has_warned = self._beating.count, 0.0, False
+            elif quiet_s >= self._options.exit_s:
+                self._end(quiet_s)
+            elif quiet_s >= self._options.warn_s and not has_warned:
+                has_warned = True
+                self._say("the loop is blocked", quiet_s)
+
+    def _end(self, quiet_s: float) -> None:
+        self._say("the loop is blocked: ending the process", quiet_s)
+        self._leave(ExitCode.CRASHED)
+
+    def _say(self, event: str, quiet_s: float) -> None:
+        """In a thread of its own: what blocks the loop can be stdout, and then this would block too."""
+        stack = stack_of(self._watched)
+
+        def write() -> None:
+            log.critical(event, blocked_s=round(quiet_s, 1), stuck_at=stack)
+
+        writing = threading.Thread(target=write, name="watchdog-log", daemon=True)
+        writing.start()
+        writing.join(_SAY_S)
+
+
+def stack_of(thread_id: int) -> list[str]:
+    """Where a thread is right now, innermost call last; without values, so without secrets."""
+    frame = sys._current_frames().get(thread_id)  # noqa: SLF001 - documented, in spite of its name
+    if frame is None:
+        return []
+    calls = traceback.extract_stack(frame)[-_FRAMES:]
+    return [f"{call.filename}:{call.lineno} {call.name}" for call in calls]

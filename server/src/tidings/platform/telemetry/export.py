@@ -1,0 +1,111 @@
+"""The way of a span out of the process: sampled, queued, masked like a log line, sent over OTLP/HTTP.
+
+The SDK's own thread does the masking and the sending; when its queue is full the oldest spans go.
+"""
+
+from collections.abc import Sequence
+from typing import cast, override
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.trace import Status
+from opentelemetry.util.types import Attributes
+
+from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.masking import Bounds, clean, clean_text
+from tidings.platform.telemetry.tracing import ExportCounts, Tracing, TracingOptions
+
+_BOUNDS = Bounds(value_chars=1_000)
+_TRACES_PATH = "/v1/traces"
+_LIMITS = SpanLimits(
+    max_span_attributes=32,
+    max_events=32,
+    max_links=32,
+    max_span_attribute_length=1_000,
+    max_attribute_length=1_000,
+)
+
+
+def to_collector(identity: Identity, options: TracingOptions, endpoint: str) -> Tracing:
+    url = endpoint.rstrip("/")
+    exporter = OTLPSpanExporter(
+        endpoint=url if url.endswith(_TRACES_PATH) else url + _TRACES_PATH,
+        headers={name: value.reveal() for name, value in options.headers.items()},
+        timeout=options.export_timeout_s,
+    )
+    return to_exporter(identity, options, exporter)
+
+
+def to_exporter(identity: Identity, options: TracingOptions, exporter: SpanExporter) -> Tracing:
+    counts = ExportCounts()
+    who = {"service.name": f"tidings-{identity.kind}", "service.instance.id": identity.instance}
+    provider = TracerProvider(
+        sampler=ParentBased(TraceIdRatioBased(options.ratio)),
+        resource=Resource(who),
+        shutdown_on_exit=False,
+        span_limits=_LIMITS,
+    )
+    provider.add_span_processor(
+        BatchSpanProcessor(
+            CleanExporter(exporter, counts),
+            max_queue_size=options.queue_spans,
+            max_export_batch_size=options.batch_spans,
+            schedule_delay_millis=options.export_every_s * 1_000,
+        )
+    )
+    return Tracing(provider.get_tracer("tidings"), provider.shutdown, counts, options.flush_s)
+
+
+class CleanExporter(SpanExporter):
+    """One place for all spans, whoever set an attribute and how."""
+
+    def __init__(self, exporter: SpanExporter, counts: ExportCounts) -> None:
+        self._exporter = exporter
+        self._counts = counts
+
+    @override
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        result = self._exporter.export([_cleaned(span) for span in spans])
+        if result is SpanExportResult.SUCCESS:
+            self._counts.taken += len(spans)
+        else:
+            self._counts.failed += len(spans)
+        return result
+
+    @override
+    def shutdown(self) -> None:
+        self._exporter.shutdown()
+
+    @override
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return self._exporter.force_flush(timeout_millis)
+
+
+def _cleaned(span: ReadableSpan) -> ReadableSpan:
+    return ReadableSpan(
+        name=clean_text(span.name, _BOUNDS),
+        context=span.get_span_context(),
+        parent=span.parent,
+        resource=span.resource,
+        attributes=_attributes(span.attributes),
+        events=[Event(event.name, _attributes(event.attributes), event.timestamp) for event in span.events],
+        links=span.links,
+        kind=span.kind,
+        status=_status(span.status),
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+def _attributes(attributes: Attributes) -> Attributes:
+    return cast("Attributes", clean(attributes or {}, _BOUNDS))
+
+
+def _status(status: Status) -> Status:
+    if status.description is None:
+        return status
+    return Status(status.status_code, clean_text(status.description, _BOUNDS))

@@ -1,0 +1,152 @@
+"""Logs: one JSON object a line on stdout, from structlog and from the standard library alike.
+
+Configured once per process, before anything else. What a line may hold is decided in `masking`.
+"""
+
+import logging
+import sys
+import threading
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from io import FileIO
+from typing import Any, Literal, Protocol, cast, override
+
+import structlog
+from structlog.contextvars import bound_contextvars
+from structlog.typing import EventDict, FilteringBoundLogger, Processor
+
+from tidings.platform.telemetry.events import console_chain, json_chain
+from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.masking import Bounds
+
+type Level = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions:
+    """`library_level` is for what others wrote: their debug lines can hold requests with credentials."""
+
+    format: Literal["json", "console"] = "json"
+    level: Level = "info"
+    library_level: Level = "warning"
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+class Stream(Protocol):
+    """An unbuffered binary file."""
+
+    def write(self, data: memoryview, /) -> int | None: ...
+
+
+class Sink:
+    """Writes whole lines to a stream, at once, so that kill -9 loses none.
+
+    A reader that went away costs the line and is counted; it does not fail the caller. A reader that is
+    there and does not read blocks the caller: the watchdog ends such a process.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self.lost = 0
+
+    def msg(self, line: bytes) -> None:
+        with self._lock:
+            try:
+                self._write(memoryview(line + b"\n"))
+            except (OSError, ValueError):
+                self.lost += 1
+
+    def _write(self, rest: memoryview) -> None:
+        while rest:
+            written = self._stream.write(rest)
+            if not written:
+                raise BlockingIOError("the stream takes nothing")
+            rest = rest[written:]
+
+    debug = info = warning = error = critical = msg
+
+
+def configure(identity: Identity, options: LogOptions, *, stream: Stream | None = None) -> Sink:
+    """Take over structlog, the standard library's logging, warnings and uncaught exceptions."""
+    sink = Sink(stream or FileIO(sys.stdout.fileno(), "w", closefd=False))
+    make = json_chain if options.format == "json" else console_chain
+    processors = make(identity, options.bounds)
+    structlog.configure(
+        processors=processors,
+        wrapper_class=structlog.make_filtering_bound_logger(options.level),
+        logger_factory=lambda *_: sink,
+        cache_logger_on_first_use=True,
+    )
+    _take_over_standard_library(_Foreign(sink, processors), options.library_level)
+    _take_over_uncaught()
+    return sink
+
+
+def get(name: str) -> FilteringBoundLogger:
+    """The logger of a module: `log = logs.get(__name__)`. May be called before `configure`."""
+    return cast("FilteringBoundLogger", structlog.get_logger(source=name))
+
+
+def bound(**ids: str) -> AbstractContextManager[None]:
+    """Put `request_id`, `tenant` or other ids on every line of what runs inside, tasks included."""
+    return bound_contextvars(**ids)
+
+
+class _Foreign(logging.Handler):
+    """Lines of the standard library's logging, through the same processors into the same sink."""
+
+    def __init__(self, sink: Sink, processors: list[Processor]) -> None:
+        super().__init__()
+        self._sink = sink
+        self._processors = processors
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        event: EventDict = {"event": _message(record), "source": record.name}
+        if record.exc_info:
+            event["exc_info"] = record.exc_info
+        self._sink.msg(_process(self._processors, record.levelname.lower(), event))
+
+
+def _process(processors: list[Processor], level: str, event: EventDict) -> bytes:
+    done: Any = event
+    for processor in processors:
+        done = processor(None, level, done)
+    line: bytes = done
+    return line
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except Exception:  # noqa: BLE001 - arguments that don't fit are a fault of the library that logs
+        return f"{record.msg} <arguments that don't fit>"
+
+
+def _take_over_standard_library(handler: logging.Handler, level: Level) -> None:
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+    logging.captureWarnings(capture=True)
+
+
+def _take_over_uncaught() -> None:
+    log = get(__name__)
+
+    def in_main(kind: type[BaseException], error: BaseException, _: object) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            log.critical("uncaught exception", exc_info=error)
+
+    def in_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_type is not SystemExit:
+            name = args.thread.name if args.thread else "?"
+            log.critical("uncaught exception in a thread", thread=name, exc_info=args.exc_value)
+
+    def unraisable(args: object) -> None:
+        error, where = getattr(args, "exc_value", None), getattr(args, "object", None)
+        log.error("exception that could not be raised", where=repr(where), exc_info=error)
+
+    sys.excepthook = in_main
+    threading.excepthook = in_thread
+    sys.unraisablehook = unraisable

@@ -1,0 +1,184 @@
+"""Metrics: one registry per process, names by one rule, labels whose values are declared beforehand.
+
+A label that grows with customers (tenant, user, chat …) is refused: such questions go to logs and spans.
+Rendered for `/metrics` by the admin server's thread.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import override
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+PREFIX = "tidings_"
+MAX_SERIES = 200
+
+# From an answer out of memory to a delivery that waited for a consumer to come back.
+LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+SIZE_BUCKETS_BYTES = tuple(float(64 * 4**power) for power in range(9))
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+_LABEL = re.compile(r"[a-z][a-z_]*")
+_ODD_UNITS = re.compile(
+    r"_(ms|millis|milliseconds|us|micros|ns|minutes|hours|days|kb|kib|mb|mib|percent)(_|$)"
+)
+_GROWING = re.compile(
+    r"(^|_)(tenant|user|chat|member|device|session|message|notice|inbox|request|trace|span|connection|client"
+    r"|sender|recipient|phone|email|ip|address|url|path|instance|id|ids|key|token|offset|sequence)s?($|_)"
+)
+
+type Labels = Mapping[str, Sequence[str]]
+
+
+class BadMetricError(ValueError):
+    """A metric that breaks the rules of this file. Raised where it is declared, so at the start."""
+
+
+class Family[M](dict[str | tuple[str, ...], M]):
+    """A metric per combination of label values, all made at the start: `sends["ok"].inc()`.
+
+    A plain dict look-up, so that a hot path pays no more than that. Two labels make a tuple of the key.
+    """
+
+    def __missing__(self, values: str | tuple[str, ...]) -> M:
+        raise BadMetricError(f"{values!r} was not declared; there are {list(self)}")
+
+
+class Metrics:
+    """The metrics of one process. Two of them share nothing, so tests and processes don't meet."""
+
+    def __init__(self) -> None:
+        # the time of creation as a series of its own would double the page
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotations
+        self.registry = CollectorRegistry(auto_describe=False)
+        prometheus_client.ProcessCollector(registry=self.registry)
+        prometheus_client.PlatformCollector(registry=self.registry)
+        prometheus_client.GCCollector(registry=self.registry)
+
+    def counter(self, name: str, meaning: str) -> Counter:
+        return Counter(_counter_name(name), meaning, registry=self.registry)
+
+    def counters(self, name: str, meaning: str, labels: Labels) -> Family[Counter]:
+        names = _label_names(labels)
+        return _family(Counter(_counter_name(name), meaning, names, registry=self.registry), labels)
+
+    def gauge(self, name: str, meaning: str) -> Gauge:
+        return Gauge(_name(name), meaning, registry=self.registry)
+
+    def gauges(self, name: str, meaning: str, labels: Labels) -> Family[Gauge]:
+        return _family(Gauge(_name(name), meaning, _label_names(labels), registry=self.registry), labels)
+
+    def latency(self, name: str, meaning: str) -> Histogram:
+        return Histogram(
+            _measured(name, "_seconds"), meaning, buckets=LATENCY_BUCKETS_S, registry=self.registry
+        )
+
+    def latencies(self, name: str, meaning: str, labels: Labels) -> Family[Histogram]:
+        full, names = _measured(name, "_seconds"), _label_names(labels)
+        return _family(
+            Histogram(full, meaning, names, buckets=LATENCY_BUCKETS_S, registry=self.registry), labels
+        )
+
+    def sizes(self, name: str, meaning: str) -> Histogram:
+        return Histogram(
+            _measured(name, "_bytes"), meaning, buckets=SIZE_BUCKETS_BYTES, registry=self.registry
+        )
+
+    def tally(self, name: str, meaning: str, read: Callable[[], float]) -> None:
+        """A counter that its owner keeps as a plain number, read when somebody scrapes: costs nothing else.
+
+        `read` is called from another thread: it must only look.
+        """
+        self.registry.register(_Tally(_counter_name(name), meaning, read))
+
+    def tallies(self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """The same, with a label whose values the owner knows: one series for each that `read` gives.
+
+        The owner sees to it that they are few; past the bound the rest is left out, and the page says how many.
+        """
+        _label_names({label: ("checked",)})
+        self.registry.register(_Tallies(_counter_name(name), meaning, label, read))
+
+    def render(self) -> bytes:
+        return generate_latest(self.registry)
+
+
+class _Tally(Collector):
+    def __init__(self, name: str, meaning: str, read: Callable[[], float]) -> None:
+        self._name = name
+        self._meaning = meaning
+        self._read = read
+
+    def describe(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(self._name, self._meaning)
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(self._name, self._meaning, value=self._read())
+
+
+class _Tallies(Collector):
+    def __init__(self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+        self._name = name
+        self._meaning = meaning
+        self._label = label
+        self._read = read
+
+    def describe(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(self._name, self._meaning, labels=[self._label])
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        values = dict(self._read())
+        shown = list(values.items())[:MAX_SERIES]
+        family = CounterMetricFamily(self._name, self._meaning, labels=[self._label])
+        for value, count in shown:
+            family.add_metric([value], count)
+        if len(values) > MAX_SERIES:
+            family.add_metric(["left out"], len(values) - MAX_SERIES)
+        yield family
+
+
+def _family[M: (Counter, Gauge, Histogram)](metric: M, labels: Labels) -> Family[M]:
+    combinations = product(*labels.values())
+    return Family(
+        {values if len(values) > 1 else values[0]: metric.labels(*values) for values in combinations}
+    )
+
+
+def _name(name: str) -> str:
+    if not _NAME.fullmatch(name) or name.startswith(PREFIX):
+        raise BadMetricError(f"{name}: lower case and underscores, without {PREFIX}")
+    if odd := _ODD_UNITS.search(name):
+        raise BadMetricError(f"{name}: seconds, bytes and ratios, not {odd[1]}")
+    return PREFIX + name
+
+
+def _counter_name(name: str) -> str:
+    if not name.endswith("_total"):
+        raise BadMetricError(f"{name}: a counter ends in _total")
+    return _name(name)
+
+
+def _measured(name: str, unit: str) -> str:
+    if not name.endswith(unit):
+        raise BadMetricError(f"{name}: ends in {unit}")
+    return _name(name)
+
+
+def _label_names(labels: Labels) -> list[str]:
+    for label in labels:
+        if not _LABEL.fullmatch(label) or _GROWING.search(label):
+            raise BadMetricError(f"{label}: a label's values are few and known; this one grows with use")
+    series = 1
+    for values in labels.values():
+        series *= len(values)
+    if not labels or not 0 < series <= MAX_SERIES:
+        raise BadMetricError(f"{series} series of {len(labels)} labels; 1 to {MAX_SERIES} can be declared")
+    return list(labels)

@@ -1,0 +1,73 @@
+"""Spans of two processes, through Kafka headers, into a real OTLP receiver; and a collector that fails."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from contract.telemetry.otlp import Receiver
+from contract.telemetry.running import eventually, running
+
+from tidings.kernel.secrets import Secret
+from tidings.platform.telemetry import tracing
+from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.tracing import TracingOptions
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def test_spans_of_two_processes_are_one_trace_through_the_headers(receiver: Receiver) -> None:
+    with running(kind="api", otlp=receiver.endpoint) as api:
+        carried = api.wait_for("carried")
+        assert carried["headers"][0][0] == "traceparent"
+        with running(kind="delivery", otlp=receiver.endpoint, headers=carried["headers"]) as delivery:
+            line = delivery.wait_for("carried")
+            sent = eventually(lambda: receiver.named("api work"), "span of the api")
+            taken = eventually(lambda: receiver.named("delivery work"), "span of delivery")
+    assert (sent.service, taken.service) == ("tidings-api", "tidings-delivery")
+    assert taken.trace_id == sent.trace_id
+    assert taken.parent_id == sent.span_id
+    assert line["trace_id"] == carried["trace_id"] == sent.trace_id.hex()
+    assert line["span_id"] == taken.span_id.hex()
+
+
+def test_spans_that_wait_are_sent_by_the_stop(receiver: Receiver) -> None:
+    with running(otlp=receiver.endpoint, export_every_s=600) as process:
+        process.wait_for("carried")
+        assert receiver.spans == []
+        process.popen.terminate()
+        assert process.exit_code() == 0
+    assert receiver.named("sample work")
+
+
+def test_the_headers_that_a_collector_wants_are_sent(receiver: Receiver) -> None:
+    options = TracingOptions(endpoint=receiver.endpoint, ratio=1.0, headers={"X-Team": Secret("hunter2")})
+    traced = tracing.configure(Identity("api", "one"), options)
+    with traced.span("work"):
+        pass
+    assert traced.close()
+    assert {name.lower(): value for name, value in receiver.headers.items()}["x-team"] == "hunter2"
+
+
+def test_a_collector_that_refuses_is_told_and_does_not_gate(receiver: Receiver) -> None:
+    receiver.status = 400
+    with running(otlp=receiver.endpoint) as process:
+        process.wait_for("component is not well", component="span_export")
+        status, body = process.get("/readyz")
+        assert status == 200
+        assert "the collector took no spans" in body["components"]["span_export"]["reason"]
+        assert "tidings_spans_lost_total 1.0" in process.get("/metrics")[1]
+
+
+def test_a_collector_that_never_answers_does_not_make_the_stop_unclean() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with running(otlp=endpoint, flush_s=0.3) as process:
+            process.wait_for("carried")
+            process.popen.terminate()
+            assert process.exit_code() == 0
+            assert process.events("spans were left unsent")

@@ -1,0 +1,88 @@
+"""A clock that stands still and components that do as they are told."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+from typing import override
+
+from tidings.platform.lifecycle.board import Board
+from tidings.platform.lifecycle.component import Component
+from tidings.platform.lifecycle.exit_codes import ExitCode
+from tidings.platform.lifecycle.health import Health
+from tidings.platform.lifecycle.process import Process, StopOptions
+from tidings.platform.telemetry.metrics import Metrics
+
+DEADLINE_S = 5.0
+
+
+class StillClock:
+    def __init__(self) -> None:
+        self.gone_s = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.gone_s)
+
+    def now_ms(self) -> int:
+        return round(self.now().timestamp() * 1000)
+
+    def monotonic(self) -> float:
+        return self.gone_s
+
+
+type Deed = Callable[[], Coroutine[object, object, object]]
+
+
+async def nothing() -> None: ...
+
+
+async def hang() -> None:
+    await asyncio.Event().wait()
+
+
+async def fail() -> None:
+    raise RuntimeError("token=hunter2 is wrong")
+
+
+class Part(Component):
+    def __init__(self, name: str, diary: list[str], *, start: Deed = nothing, stop: Deed = nothing) -> None:
+        self.name = name
+        self.start_s = self.stop_s = 1.0
+        self.said: Health | None = None
+        self._diary = diary
+        self._start = start
+        self._stop = stop
+
+    @override
+    async def start(self) -> None:
+        self._diary.append(f"start {self.name}")
+        await self._start()
+        self._diary.append(f"started {self.name}")
+
+    @override
+    async def stop(self) -> None:
+        self._diary.append(f"stop {self.name}")
+        await self._stop()
+        self._diary.append(f"stopped {self.name}")
+
+    @override
+    def health(self) -> Health | None:
+        return self.said
+
+
+class Life:
+    """A process under test, inside a loop."""
+
+    def __init__(self, *parts: Part, drain_s: float = 0.0, stop_s: float = 2.0) -> None:
+        self.metrics = Metrics()
+        self.board = Board(StillClock(), self.metrics)
+        self.process = Process(StopOptions(drain_s=drain_s, stop_s=stop_s), self.board)
+        self.running = asyncio.create_task(self.process.run(parts))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(DEADLINE_S):
+            while not holds():  # noqa: ASYNC110 - what is waited for is anything a test can see
+                await asyncio.sleep(0.001)
+
+    async def ended(self) -> ExitCode:
+        async with asyncio.timeout(DEADLINE_S):
+            return await self.running

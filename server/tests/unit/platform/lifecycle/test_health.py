@@ -1,0 +1,73 @@
+import asyncio
+
+from unit.platform.lifecycle.parts import StillClock, fail, hang, nothing
+
+from tidings.platform.lifecycle.health import Pulse, describe
+from tidings.platform.lifecycle.probe import Probe, ProbeOptions
+from tidings.platform.lifecycle.tasks import Tasks
+
+
+def test_before_the_first_answer_it_is_not_well() -> None:
+    clock = StillClock()
+    pulse = Pulse(clock, "no broker answered")
+    clock.gone_s = 3
+    assert not pulse.health().ok
+    assert pulse.health().reason == "no broker answered for 3 s"
+
+
+def test_the_reason_says_since_when_and_the_last_error() -> None:
+    clock = StillClock()
+    pulse = Pulse(clock, "no broker answered")
+    pulse.answered()
+    clock.gone_s = 2
+    pulse.failed("connection refused")
+    clock.gone_s = 12
+    assert pulse.health().reason == "no broker answered for 12 s; last error: connection refused"
+    assert (pulse.health().since - StillClock().now()).total_seconds() == 2
+
+
+def test_a_miss_within_its_patience_does_no_harm() -> None:
+    pulse = Pulse(StillClock(), "no answer", patience=2)
+    pulse.answered()
+    pulse.failed("late")
+    assert pulse.health().ok
+    pulse.failed("late")
+    assert not pulse.health().ok
+    pulse.answered()
+    pulse.failed("late")
+    assert pulse.health().ok
+
+
+def test_an_error_is_told_in_one_short_line_without_secrets() -> None:
+    told = describe(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
+    assert told.startswith("OSError: can't reach redis://***@cache xxx")
+    assert len(told) < 330
+    assert describe(TimeoutError()) == "TimeoutError"
+
+
+def asked(ping: object, patience: int = 1) -> str:
+    async def scenario() -> str:
+        crashes: list[str] = []
+        probe = Probe(
+            "redis",
+            ping,  # type: ignore[arg-type]  # a function of parts.py, each is a coroutine function
+            complaint="Redis did not answer",
+            tasks=Tasks(lambda name, _: crashes.append(name)),
+            clock=StillClock(),
+            options=ProbeOptions(timeout_s=0.02, patience=patience),
+        )
+        await probe.ask()
+        assert crashes == []
+        return probe.health().reason
+
+    return asyncio.run(scenario())
+
+
+def test_a_probe_tells_silence_from_a_refusal_from_an_answer() -> None:
+    async def own_timeout() -> None:
+        raise TimeoutError("the client's own")
+
+    assert asked(hang) == "Redis did not answer for 0 s; last error: nothing came back within 0.02 s"
+    assert asked(fail) == "Redis did not answer for 0 s; last error: RuntimeError: token=*** is wrong"
+    assert asked(own_timeout) == "Redis did not answer for 0 s; last error: TimeoutError: the client's own"
+    assert asked(nothing) == ""

@@ -1,0 +1,202 @@
+import asyncio
+import signal
+import time
+
+import pytest
+from structlog.testing import capture_logs
+from unit.platform.lifecycle.parts import Life, Part, fail, hang
+
+from tidings.platform.lifecycle.board import Phase, State
+from tidings.platform.lifecycle.exit_codes import ExitCode
+
+
+def test_components_start_in_order_and_stop_in_reverse() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("dynamo", diary), Part("kafka", diary), Part("api", diary))
+        await life.until(lambda: life.board.report.is_ready)
+        life.process.signalled(signal.SIGTERM)
+        assert await life.ended() is ExitCode.CLEAN
+        started = [
+            "start dynamo",
+            "started dynamo",
+            "start kafka",
+            "started kafka",
+            "start api",
+            "started api",
+        ]
+        stopped = ["stop api", "stopped api", "stop kafka", "stopped kafka", "stop dynamo", "stopped dynamo"]
+        assert diary == started + stopped
+
+    asyncio.run(scenario())
+
+
+def test_draining_is_red_but_nothing_stops_until_it_is_over() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("api", diary), drain_s=60.0)
+        await life.until(lambda: life.board.report.is_ready)
+        life.process.signalled(signal.SIGTERM)
+        await life.until(lambda: life.board.report.phase is Phase.DRAINING)
+        assert not life.board.report.is_ready
+        assert "stop api" not in diary
+        life.process.signalled(signal.SIGTERM)
+        assert await life.ended() is ExitCode.LATE
+
+    asyncio.run(scenario())
+
+
+def test_after_the_drain_everything_stops() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("api", diary), drain_s=0.05)
+        await life.until(lambda: life.board.report.is_ready)
+        began = time.monotonic()
+        life.process.signalled(signal.SIGTERM)
+        assert await life.ended() is ExitCode.CLEAN
+        assert time.monotonic() - began >= 0.05
+        assert diary[-1] == "stopped api"
+
+    asyncio.run(scenario())
+
+
+def test_one_that_fails_to_start_stops_the_others_and_is_named() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("dynamo", diary), Part("kafka", diary, start=fail), Part("api", diary))
+        assert await life.ended() is ExitCode.START_FAILED
+        assert diary == ["start dynamo", "started dynamo", "start kafka", "stop dynamo", "stopped dynamo"]
+
+    with capture_logs() as lines:
+        asyncio.run(scenario())
+    (line,) = (line for line in lines if line["event"] == "component did not start")
+    assert line["component"] == "kafka"
+    assert line["reason"] == "RuntimeError: token=*** is wrong"
+
+
+def test_one_that_takes_too_long_to_start_is_a_failed_start() -> None:
+    async def scenario() -> None:
+        part = Part("kafka", [], start=hang)
+        part.start_s = 0.02
+        life = Life(part)
+        assert await life.ended() is ExitCode.START_FAILED
+        assert life.board.report.components[0].reason == "not started within 0.02 s"
+
+    asyncio.run(scenario())
+
+
+def test_a_signal_during_the_start_stops_what_has_started() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("dynamo", diary), Part("kafka", diary, start=hang), drain_s=60.0)
+        await life.until(lambda: "start kafka" in diary)
+        life.process.signalled(signal.SIGINT)
+        assert await life.ended() is ExitCode.CLEAN
+        assert diary[-2:] == ["stop dynamo", "stopped dynamo"]
+
+    asyncio.run(scenario())
+
+
+def test_one_that_hangs_in_stop_is_left_behind_and_the_others_are_stopped() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        stuck = Part("kafka", diary, stop=hang)
+        stuck.stop_s = 0.02
+        life = Life(Part("dynamo", diary), stuck, Part("api", diary))
+        await life.until(lambda: life.board.report.is_ready)
+        life.process.signalled(signal.SIGTERM)
+        assert await life.ended() is ExitCode.LATE
+        assert diary[-5:] == ["stop api", "stopped api", "stop kafka", "stop dynamo", "stopped dynamo"]
+        states = {part.name: part.state for part in life.board.report.components}
+        assert states == {"dynamo": State.STOPPED, "kafka": State.FAILED, "api": State.STOPPED}
+
+    asyncio.run(scenario())
+
+
+def test_all_stops_together_have_a_deadline_too() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("dynamo", diary), Part("kafka", diary, stop=hang), stop_s=0.02)
+        await life.until(lambda: life.board.report.is_ready)
+        life.process.signalled(signal.SIGTERM)
+        assert await life.ended() is ExitCode.LATE
+        assert "stop dynamo" not in diary
+        assert life.board.report.components[0].reason == "no time was left for it"
+
+    asyncio.run(scenario())
+
+
+def test_the_second_signal_stops_at_once() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("dynamo", diary), Part("kafka", diary, stop=hang), stop_s=60.0)
+        await life.until(lambda: life.board.report.is_ready)
+        life.process.signalled(signal.SIGTERM)
+        await life.until(lambda: "stop kafka" in diary)
+        life.process.signalled(signal.SIGINT)
+        assert await life.ended() is ExitCode.LATE
+        assert "stop dynamo" not in diary
+
+    asyncio.run(scenario())
+
+
+def test_a_task_that_crashes_ends_the_process_without_draining() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        life = Life(Part("api", diary), drain_s=60.0)
+        await life.until(lambda: life.board.report.is_ready)
+        _ = life.process.tasks.spawn("consume", fail())
+        assert await life.ended() is ExitCode.CRASHED
+        assert diary[-1] == "stopped api"
+
+    with capture_logs() as lines:
+        asyncio.run(scenario())
+    (line,) = (line for line in lines if line["event"] == "crashed")
+    assert line["component"] == "task consume"
+    assert line["reason"] == "RuntimeError: token=*** is wrong"
+
+
+def test_a_crash_during_the_drain_cuts_it_short() -> None:
+    async def scenario() -> None:
+        life = Life(Part("api", []), drain_s=60.0)
+        await life.until(lambda: life.board.report.is_ready)
+        life.process.signalled(signal.SIGTERM)
+        await life.until(lambda: life.board.report.phase is Phase.DRAINING)
+        _ = life.process.tasks.spawn("consume", fail())
+        assert await life.ended() is ExitCode.CRASHED
+
+    asyncio.run(scenario())
+
+
+def test_one_that_fails_to_stop_is_a_crash_and_the_first_fault_gives_the_code() -> None:
+    async def scenario() -> None:
+        diary: list[str] = []
+        stuck = Part("dynamo", diary, stop=hang)
+        stuck.stop_s = 0.02
+        life = Life(stuck, Part("kafka", diary, stop=fail))
+        await life.until(lambda: life.board.report.is_ready)
+        life.process.signalled(signal.SIGTERM)
+        assert await life.ended() is ExitCode.CRASHED
+        assert "stop dynamo" in diary
+
+    asyncio.run(scenario())
+
+
+def test_tasks_that_nobody_stopped_are_stopped_at_the_end() -> None:
+    async def scenario() -> None:
+        life = Life(Part("api", []))
+        await life.until(lambda: life.board.report.is_ready)
+        task = life.process.tasks.spawn("forgotten", hang())
+        life.process.signalled(signal.SIGTERM)
+        assert await life.ended() is ExitCode.CLEAN
+        assert task.cancelled()
+
+    asyncio.run(scenario())
+
+
+def test_two_components_of_one_name_are_refused() -> None:
+    async def scenario() -> None:
+        with pytest.raises(ValueError, match="one name"):
+            await Life(Part("api", []), Part("api", [])).running
+
+    asyncio.run(scenario())

@@ -1,0 +1,67 @@
+import threading
+from typing import override
+
+from structlog.testing import capture_logs
+
+from tidings.platform.lifecycle.watchdog import LastResort, Watchdog, WatchdogOptions, stack_of
+
+DEADLINE_S = 5.0
+
+
+class Beats:
+    count = 0
+
+
+class Harmless(LastResort):
+    """The real one would end the test run."""
+
+    @override
+    def start(self) -> None: ...
+
+    @override
+    def wind_up(self, cpu_s: float) -> None:
+        assert cpu_s > 0
+
+    @override
+    def stop(self) -> None: ...
+
+
+def watch(beats: Beats, *, exit_s: float) -> tuple[Watchdog, list[int], threading.Event]:
+    codes: list[int] = []
+    has_left = threading.Event()
+
+    def leave(code: int) -> None:
+        codes.append(code)
+        has_left.set()
+        watchdog._stop.set()
+
+    watchdog = Watchdog(beats, WatchdogOptions(warn_s=0.02, exit_s=exit_s), Harmless(), leave)
+    watchdog.start()
+    return watchdog, codes, has_left
+
+
+def test_a_loop_that_does_not_turn_ends_the_process_with_its_stack_in_the_log() -> None:
+    with capture_logs() as lines:
+        watchdog, codes, has_left = watch(Beats(), exit_s=0.1)
+        assert has_left.wait(DEADLINE_S)
+        watchdog.stop()
+    assert codes == [70]
+    assert [line["event"] for line in lines] == [
+        "the loop is blocked",
+        "the loop is blocked: ending the process",
+    ]
+    assert lines[0]["stuck_at"][-1].endswith(" wait")
+
+
+def test_a_loop_that_turns_is_left_alone() -> None:
+    beats = Beats()
+    watchdog, codes, has_left = watch(beats, exit_s=1.0)
+    for _ in range(40):
+        beats.count += 1
+        assert not has_left.wait(0.01)
+    watchdog.stop()
+    assert codes == []
+
+
+def test_the_stack_of_a_thread_that_is_gone_is_empty() -> None:
+    assert stack_of(1) == []

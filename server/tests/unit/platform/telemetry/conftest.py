@@ -1,0 +1,21 @@
+"""Logging is global; what a test does to it is undone."""
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+
+@pytest.fixture
+def untouched_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
+    yield
+    root.handlers, root.level = handlers, level
+    sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
+    logging.captureWarnings(capture=False)
+    structlog.reset_defaults()

@@ -1,0 +1,208 @@
+import asyncio
+import json
+import logging
+import threading
+import time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from opentelemetry.sdk.trace import TracerProvider
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.secrets import Secret
+from tidings.platform.telemetry import logs
+from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.logs import LogOptions, Sink
+
+pytestmark = pytest.mark.usefixtures("untouched_logging")
+
+
+class Stream:
+    """An unbuffered file that takes a few bytes at a time, as a pipe may."""
+
+    def __init__(self) -> None:
+        self.text = b""
+
+    def write(self, data: memoryview) -> int:
+        self.text += data[:100]
+        time.sleep(0)  # lets another thread in, as a system call does
+        return len(data[:100])
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.text.splitlines()]
+
+
+@pytest.fixture
+def stream() -> Stream:
+    stream = Stream()
+    logs.configure(Identity("sample", "one"), LogOptions(), stream=stream)
+    return stream
+
+
+def test_a_line_says_when_what_and_who(stream: Stream) -> None:
+    logs.get("here").info("sent", sequence=7)
+    (line,) = stream.lines
+    assert line.pop("time").endswith("Z")
+    assert line == {
+        "level": "info",
+        "event": "sent",
+        "process": "sample",
+        "instance": "one",
+        "source": "here",
+        "sequence": 7,
+    }
+
+
+def test_ids_bound_outside_are_on_every_line_inside_tasks_included(stream: Stream) -> None:
+    async def work() -> None:
+        with logs.bound(request_id="r1", tenant="acme"):
+            await asyncio.create_task(inner())
+        logs.get("here").info("after")
+
+    async def inner() -> None:
+        logs.get("here").info("inside")
+
+    asyncio.run(work())
+    inside, after = stream.lines
+    assert (inside["request_id"], inside["tenant"]) == ("r1", "acme")
+    assert "request_id" not in after
+
+
+def test_the_current_span_is_on_the_line(stream: Stream) -> None:
+    with TracerProvider(shutdown_on_exit=False).get_tracer("t").start_as_current_span("work") as span:
+        logs.get("here").info("inside")
+    context = span.get_span_context()
+    assert stream.lines[0]["trace_id"] == f"{context.trace_id:032x}"
+    assert stream.lines[0]["span_id"] == f"{context.span_id:016x}"
+
+
+def test_lines_of_libraries_come_out_the_same_way(stream: Stream) -> None:
+    logging.getLogger("botocore.auth").warning("signed %s", Secret("hunter2"), extra={"password": "hunter2"})
+    logging.getLogger("botocore.auth").info("not shown")
+    (signed,) = stream.lines
+    assert (signed["event"], signed["level"], signed["source"]) == ("signed ***", "warning", "botocore.auth")
+    assert signed["process"] == "sample"
+
+
+def test_a_library_that_logs_wrongly_is_still_heard(stream: Stream) -> None:
+    record = logging.makeLogRecord({"name": "odd", "levelname": "WARNING", "msg": "%d", "args": ("x",)})
+    (handler,) = (each for each in logging.getLogger().handlers if isinstance(each, logs._Foreign))
+    handler.handle(record)
+    assert stream.lines[0]["event"] == "%d <arguments that don't fit>"
+
+
+def test_an_exception_is_structured_without_its_locals(stream: Stream) -> None:
+    def fail() -> None:
+        word = "hunter2"
+        raise ValueError(f"token={word}")
+
+    try:
+        try:
+            fail()
+        except ValueError as error:
+            raise TidingsError(Code.TABLES_FAILED, "no tables", details={"secret": "hunter2"}) from error
+    except TidingsError:
+        logs.get("here").exception("failed")
+    (line,) = stream.lines
+    assert [part["exc_type"] for part in line["exception"]] == ["TidingsError", "ValueError"]
+    assert [frame["name"] for frame in line["exception"][1]["frames"]][-1] == "fail"
+    assert line["error_code"] == "tables_failed"
+    assert "hunter2" not in stream.text.decode()
+
+
+def test_an_uncaught_exception_in_a_thread_is_a_line(stream: Stream) -> None:
+    def fail() -> None:
+        raise RuntimeError("gone")
+
+    thread = threading.Thread(target=fail, name="poller")
+    thread.start()
+    thread.join()
+    assert stream.lines[0]["event"] == "uncaught exception in a thread"
+    assert stream.lines[0]["thread"] == "poller"
+    assert stream.lines[0]["exception"][0]["exc_value"] == "gone"
+
+
+def test_a_field_of_the_caller_does_not_push_out_the_ones_that_every_line_has(stream: Stream) -> None:
+    logs.get("here").info("sent", **{f"field{n}": "x" * 1_900 for n in range(60)})
+    assert list(stream.lines[0])[:5] == ["time", "level", "event", "process", "instance"]
+    assert len(stream.text) < 20_000
+
+
+def test_what_is_below_the_level_is_not_written() -> None:
+    stream = Stream()
+    logs.configure(Identity("sample", "one"), LogOptions(level="warning"), stream=stream)
+    logs.get("here").info("hidden")
+    logs.get("here").warning("shown")
+    assert [line["event"] for line in stream.lines] == ["shown"]
+
+
+def test_for_people_there_is_a_readable_form_with_the_same_mask() -> None:
+    stream = Stream()
+    logs.configure(Identity("sample", "one"), LogOptions(format="console"), stream=stream)
+    try:
+        int("password=hunter2")
+    except ValueError:
+        logs.get("here").exception("failed", token=Secret("hunter2"))
+    text = stream.text.decode()
+    assert "failed" in text
+    assert "Traceback" in text
+    assert "hunter2" not in text
+
+
+reserved = st.sampled_from(
+    [
+        *("time", "timestamp", "level", "process", "instance", "source", "tenant", "trace_id", "logger"),
+        *("exception", "stack", "stack_info", "exc_info", "exc_type", "details", "error_code", "_record"),
+    ]
+)
+anything = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.text(),
+    st.lists(st.text()),
+    st.dictionaries(st.text(), st.text()),
+)
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+@given(
+    fields=st.dictionaries(st.one_of(reserved, st.text(min_size=1)), anything, max_size=4), event=st.text()
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_field_of_a_caller_breaks_the_line(form: Any, fields: dict[str, Any], event: str) -> None:
+    fields.pop("event", None)
+    fields.pop("self", None)
+    stream = Stream()
+    logs.configure(Identity("sample", "one"), LogOptions(format=form), stream=stream)
+    logs.get("here").info(event, **fields)
+    assert stream.text.endswith(b"\n")
+    if form == "json":
+        assert stream.lines[0]["process"] == "sample"
+
+
+def test_a_reader_that_went_away_costs_lines_and_not_the_caller() -> None:
+    class Gone:
+        def write(self, _: memoryview, /) -> int:
+            raise BrokenPipeError
+
+    sink = Sink(Gone())
+    sink.info(b"one")
+    sink.info(b"two")
+    assert sink.lost == 2
+
+
+def test_lines_of_many_threads_stay_whole(stream: Stream) -> None:
+    def write(name: str) -> None:
+        for number in range(50):
+            logs.get(name).info("x" * 150, number=number)
+
+    threads = [threading.Thread(target=write, args=(f"t{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(stream.lines) == 200

@@ -1,0 +1,223 @@
+import string
+import time
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any, override
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidings.kernel.errors import Code
+from tidings.kernel.secrets import Secret
+from tidings.platform.telemetry import masking
+from tidings.platform.telemetry.masking import STARS, Bounds, clean, clean_text, names_a_secret, scrub
+
+BOUNDS = Bounds()
+HIDDEN = "hunter2-hidden"
+
+
+@dataclass(frozen=True)
+class Login:
+    user: object
+    password: object
+
+
+@dataclass(frozen=True)
+class Step:
+    user: str
+    otp: str
+
+
+class Frame(msgspec.Struct):
+    kind: object
+    token: object
+
+
+Pair = namedtuple("Pair", ["left", "right"])  # noqa: PYI024 - the untyped kind is what is tested
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Unprintable:
+    @override
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+def wrapped(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    names = st.text(string.ascii_lowercase, min_size=1, max_size=8)
+    return st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner, inner),
+        st.dictionaries(names, inner, max_size=3),
+        st.builds(Login, user=inner, password=st.just(HIDDEN)),
+        st.builds(Frame, kind=inner, token=st.just(HIDDEN)),
+        st.builds(Pair, inner, inner),
+        st.builds(SimpleNamespace, held=inner),
+        st.builds(ValueError, inner),
+        st.builds(KeyError, inner),
+    )
+
+
+secrets = st.just(Secret(HIDDEN))
+nested = st.recursive(
+    st.one_of(secrets, st.text(max_size=10), st.integers(), st.none(), st.binary(max_size=8)),
+    wrapped,
+    max_leaves=20,
+)
+
+
+def written(fields: dict[str, object]) -> str:
+    return msgspec.json.encode(clean(fields, BOUNDS)).decode()
+
+
+@settings(deadline=None)
+@given(nested)
+def test_a_secret_never_comes_out_however_deep_it_lies(value: object) -> None:
+    assert HIDDEN not in written({"value": value, "set": {Secret(HIDDEN)}, "by_secret": {Secret(HIDDEN): 1}})
+
+
+@pytest.mark.parametrize(
+    ("break_it", "leak"),
+    [
+        (lambda patch: patch.setattr(Secret, "__str__", Secret.reveal), {Secret(HIDDEN): 1}),
+        (
+            lambda patch: patch.setattr(Secret, "__repr__", Secret.reveal),
+            SimpleNamespace(held=Secret(HIDDEN)),
+        ),
+        (lambda patch: patch.setattr(masking, "names_a_secret", lambda _: False), [Login("ann", HIDDEN)]),
+        (lambda patch: patch.setattr(masking, "_fields", lambda _: None), Step("ann", HIDDEN)),
+        (lambda patch: patch.setattr(masking, "scrub", lambda text: text), f"redis://app:{HIDDEN}@cache"),
+    ],
+    ids=["str", "repr", "names", "fields", "scrub"],
+)
+def test_each_part_of_the_mask_is_needed(
+    monkeypatch: pytest.MonkeyPatch, break_it: Callable[[pytest.MonkeyPatch], None], leak: object
+) -> None:
+    assert HIDDEN not in written({"value": leak})
+    break_it(monkeypatch)
+    assert HIDDEN in written({"value": leak})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("password", "Authorization", "refresh_token", "api_key", "X-Api-Key", "code", "sasl.password"),
+        *("client_secret", "aws_secret_access_key", "otp", "data_key", "verification_code", "Set-Cookie"),
+    ],
+)
+def test_a_name_that_says_secret_hides_its_value(name: str) -> None:
+    assert clean({"outer": [{name: HIDDEN}]}, BOUNDS) == {"outer": [{name: STARS}]}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["error_code", "exit_code", "close_code", "key", "sequence", "author", "tenant", "chat", "encoded"],
+)
+def test_other_names_do_not(name: str) -> None:
+    assert not names_a_secret(name)
+
+
+def test_that_a_secret_is_missing_may_be_told() -> None:
+    assert clean({"token": None, "has_token": True}, BOUNDS) == {"token": None, "has_token": True}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"redis://app:{HIDDEN}@cache:6379/0",
+        f"rediss://:{HIDDEN}/with@signs@cache",
+        f"can't log in: password={HIDDEN}, user=ann",
+        f'{{"refresh_token": "{HIDDEN} and more"}}',
+        f"Authorization: Bearer {HIDDEN}",
+        f"authorization=Basic {HIDDEN}",
+        f"got bearer {HIDDEN}",
+        f"X-Api-Key: {HIDDEN}",
+        f"Login(user='ann', password='{HIDDEN}')",
+        f"eyJhbGciOiJIUzI1NiJ9.{HIDDEN}.x",
+    ],
+)
+def test_what_looks_like_a_secret_inside_a_text_is_masked(text: str) -> None:
+    assert HIDDEN not in scrub(text)
+    assert STARS in scrub(text)
+
+
+def test_ordinary_texts_stay_as_they_are() -> None:
+    for text in ("delivered 3 entries", "at 12:30: ok", "a=b", "http://host:8000/path", "tokens are fine"):
+        assert scrub(text) == text
+
+
+def test_a_secret_on_the_edge_of_the_cut_is_masked_before_the_cut() -> None:
+    text = "x" * 80 + f" redis://app:{HIDDEN}@cache"
+    assert "hunter" not in clean_text(text, Bounds(value_chars=100))
+
+
+def test_values_and_lines_are_bounded() -> None:
+    assert clean({"text": "x" * 5_000}, Bounds(value_chars=10)) == {"text": "x" * 10 + "… (5000 chars)"}
+    many = clean({"many": list(range(1_000))}, BOUNDS)["many"]
+    assert isinstance(many, list)
+    assert len(many) == 65
+    wide = {f"field{n}": "y" * 1_900 for n in range(60)}
+    assert len(msgspec.json.encode(clean(wide, BOUNDS))) < 20_000
+
+
+def test_a_structure_that_explodes_or_holds_itself_is_cut_in_little_time() -> None:
+    bush: list[object] = [1]
+    for _ in range(12):
+        bush = [bush] * 50
+    ring: dict[str, object] = {}
+    ring["ring"] = ring
+    before = time.process_time()
+    assert len(written({"bush": bush, "ring": ring})) < 20_000
+    assert time.process_time() - before < 1
+
+
+@settings(deadline=None)
+@given(st.text(max_size=3_000))
+def test_scrubbing_breaks_on_no_text(text: str) -> None:
+    assert len(clean_text(text, BOUNDS)) <= BOUNDS.value_chars + 20
+
+
+@pytest.mark.parametrize("piece", ["token", "://", "bearer ", "eyJaaaaaaaa.", "password=", "secret-", "://@"])
+def test_no_text_makes_scrubbing_slow(piece: str) -> None:
+    before = time.process_time()
+    clean_text(piece * 3_000, BOUNDS)
+    assert time.process_time() - before < 0.5
+
+
+def test_every_kind_of_value_becomes_plain_json() -> None:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    values: dict[str, object] = {
+        "error_code": Code.SETTINGS_INVALID,
+        "colour": Colour.RED,
+        "when": when,
+        "big": 2**80,
+        "nan": float("nan"),
+        "bytes": b"123",
+        "decimal": Decimal("1.5"),
+        "error": ValueError("no"),
+        "odd": "\ud800",
+        "unprintable": Unprintable(),
+    }
+    assert clean(values, BOUNDS) == {
+        "error_code": "settings_invalid",
+        "colour": "red",
+        "when": when,
+        "big": "<integer of 81 bits>",
+        "nan": "nan",
+        "bytes": "<3 bytes>",
+        "decimal": "1.5",
+        "error": "ValueError: no",
+        "odd": "?",
+        "unprintable": "<Unprintable that can't be shown>",
+    }
+    assert written(values)

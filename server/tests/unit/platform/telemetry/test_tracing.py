@@ -1,0 +1,172 @@
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from typing import override
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode, get_current_span
+
+from tidings.platform.telemetry import export, tracing
+from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.tracing import Tracing, TracingOptions
+
+ME = Identity("sample", "one")
+
+
+def recording(ratio: float = 1.0) -> tuple[Tracing, InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    return export.to_exporter(ME, TracingOptions(ratio=ratio), exporter), exporter
+
+
+def finished(traced: Tracing, exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
+    assert traced.close()
+    return {span.name: span for span in exporter.get_finished_spans()}
+
+
+def test_a_span_in_another_process_is_a_child_of_the_one_whose_headers_it_got() -> None:
+    here, sent = recording()
+    there, received = recording()
+    headers: list[tuple[str, bytes]] = [("epoch", b"3")]
+    with here.span("publish"):
+        here.inject(headers)
+    with there.span("deliver", parent=there.extract(headers)):
+        pass
+    publish, deliver = finished(here, sent)["publish"], finished(there, received)["deliver"]
+    assert headers[0] == ("epoch", b"3")
+    assert deliver.parent is not None
+    assert deliver.parent.span_id == publish.context.span_id
+    assert deliver.context.trace_id == publish.context.trace_id
+
+
+def test_a_push_carries_it_too() -> None:
+    traced, exporter = recording()
+    push: dict[str, str] = {}
+    with traced.span("deliver"):
+        traced.inject_push(push)
+    with traced.span("send", parent=traced.extract_push(push)):
+        pass
+    spans = finished(traced, exporter)
+    assert spans["send"].context.trace_id == spans["deliver"].context.trace_id
+
+
+def test_a_second_try_replaces_the_header_of_the_first() -> None:
+    traced, _ = recording()
+    headers: list[tuple[str, bytes]] = []
+    with traced.span("first"):
+        traced.inject(headers)
+    with traced.span("second") as span:
+        traced.inject(headers)
+    assert len(headers) == 1
+    assert f"{span.get_span_context().span_id:016x}".encode() in headers[0][1]
+    traced.close()
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"garbage", b"\xff\xfe", b"00-" + b"0" * 32 + b"-" + b"0" * 16 + b"-01", b"x" * 5_000]
+)
+def test_a_header_that_can_not_be_read_is_no_parent(value: bytes) -> None:
+    traced, _ = recording()
+    assert traced.extract([("traceparent", value)]) is None
+    assert traced.extract([]) is None
+    assert traced.extract(None) is None
+    assert traced.extract_push({"traceparent": value.decode("latin-1")}) is None
+    traced.close()
+
+
+def test_the_ratio_decides_for_new_traces_and_the_parent_for_the_rest() -> None:
+    none, exporter = recording(ratio=0.0)
+    every, _ = recording(ratio=1.0)
+    headers: list[tuple[str, bytes]] = []
+    with every.span("kept elsewhere"):
+        every.inject(headers)
+    with none.span("dropped"):
+        pass
+    with none.span("kept", parent=none.extract(headers)):
+        pass
+    assert list(finished(none, exporter)) == ["kept"]
+    every.close()
+
+
+def test_without_an_endpoint_nothing_happens() -> None:
+    off = tracing.configure(ME, TracingOptions())
+    headers: list[tuple[str, bytes]] = [("traceparent", b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01")]
+    with off.span("nothing", parent=off.extract(headers)) as span:
+        assert not span.is_recording()
+        span.set_attribute("fine", 1)
+        assert not get_current_span().get_span_context().is_valid
+    empty: list[tuple[str, bytes]] = []
+    off.inject(empty)
+    assert empty == []
+    assert not off.is_on
+    assert off.close()
+    assert not any(thread.name.startswith("Otel") for thread in threading.enumerate())
+
+
+def test_a_span_survives_tasks_and_awaits() -> None:
+    traced, exporter = recording()
+
+    async def work() -> None:
+        with traced.span("outer"):
+            await asyncio.gather(inner("a"), inner("b"))
+
+    async def inner(name: str) -> None:
+        with traced.span(name):
+            await asyncio.sleep(0)
+
+    asyncio.run(work())
+    spans = finished(traced, exporter)
+    for name in ("a", "b"):
+        parent = spans[name].parent
+        assert parent is not None
+        assert parent.span_id == spans["outer"].context.span_id
+
+
+def test_no_secret_leaves_in_a_span() -> None:
+    traced, exporter = recording()
+
+    def work() -> None:
+        with traced.span("work", attributes={"api_key": "hunter2"}) as span:
+            span.set_attribute("url", "redis://app:hunter2@cache")
+            span.add_event("tried", {"password": "hunter2"})
+            raise ValueError("token=hunter2")
+
+    with pytest.raises(ValueError, match="hunter2"):
+        work()
+    (done,) = finished(traced, exporter).values()
+    assert done.status.status_code is StatusCode.ERROR
+    assert done.status.description == "ValueError: token=***"
+    assert "hunter2" not in done.to_json()
+
+
+class Stuck(SpanExporter):
+    """A collector that takes the connection and never answers."""
+
+    def __init__(self) -> None:
+        self.is_free = threading.Event()
+
+    @override
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.is_free.wait()
+        return SpanExportResult.FAILURE
+
+    @override
+    def shutdown(self) -> None: ...
+
+
+def test_a_collector_that_hangs_holds_up_nobody_and_the_queue_stays_bounded() -> None:
+    exporter = Stuck()
+    options = TracingOptions(ratio=1.0, queue_spans=64, batch_spans=16, flush_s=0.05)
+    traced = export.to_exporter(ME, options, exporter)
+    before = time.process_time()
+    for _ in range(2_000):
+        with traced.span("work"):
+            pass
+    assert time.process_time() - before < 2
+    assert not traced.close()
+    exporter.is_free.set()
+    assert traced.counts.taken == 0
+    assert traced.counts.failed <= 64 + 16
