@@ -58,7 +58,7 @@ def make_topic(connection: Connection, name: str = TOPIC, partitions: int = 1, r
     config = {"min.insync.replicas": "2"} if replicas > 1 else {}
     topic = NewTopic(connection.topic(name), partitions, replicas, config=config)
     with AdminClient(connection.admin_config()) as admin:
-        admin.create_topics([topic])[topic.topic].result(20)
+        admin.create_topics([topic], operation_timeout=60, request_timeout=60)[topic.topic].result(70)
 
 
 def read_log(connection: Connection, name: str = TOPIC) -> dict[int, list[bytes]]:

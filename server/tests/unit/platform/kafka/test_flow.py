@@ -46,7 +46,7 @@ class Bench:
     def __init__(self) -> None:
         self.consumer = FakeConsumer()
         self.a, self.b = FakeLane(A), FakeLane(B)
-        self.flow: Flow[object] = Flow(patience_s=0.05)
+        self.flow: Flow[object] = Flow(patience_s=0.5)
         self.lanes = cast("dict[tuple[str, int], Lane[object]]", {A: self.a, B: self.b})
 
     def steer(self) -> list[tuple[str, int]]:
