@@ -86,12 +86,14 @@ def test_nothing_is_committed_before_its_effect_and_a_slow_partition_stalls_no_o
             await eventually(lambda: worker.effects[0])
             first_batch = len(worker.effects[0])
             assert first_batch <= 50
-            await eventually(lambda: committed(connection, 1) == committed(connection, 2) == 600)
+            await eventually(lambda: committed(connection, 0) == first_batch)
+            await fill(connection, 1, partitions=3)  # once these are committed, commits have had their time
+            await eventually(lambda: committed(connection, 1) == committed(connection, 2) == 601)
             assert committed(connection, 0) == first_batch
             go_on.set()
-            await eventually(lambda: len(worker.effects[0]) == 600)
-        assert worker.effects == {part: list(range(600)) for part in range(3)}
-        assert committed(connection, 0) == 600
+            await eventually(lambda: len(worker.effects[0]) == 601)
+        assert worker.effects == {part: list(range(601)) for part in range(3)}
+        assert committed(connection, 0) == 601
 
     run(scenario())
 

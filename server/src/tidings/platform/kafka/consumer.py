@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from confluent_kafka import KafkaException
 from msgspec import Struct
@@ -43,6 +44,8 @@ class Paused(Struct, frozen=True):
 
 
 class Consumer[T]:
+    """Made inside the running loop."""
+
     def __init__(
         self,
         connection: Connection,
@@ -59,7 +62,7 @@ class Consumer[T]:
         self._topics = [connection.topic(topic) for topic in topics]
         self._pulse = Pulse(f"consumer {self._group}")
         self._stop = asyncio.Event()
-        self._crash: asyncio.Future[None] | None = None
+        self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._lanes: dict[PartitionKey, Lane[T]] = {}
         self._reader: Reader[T] | None = None
         self._broke_with = ""
@@ -69,6 +72,7 @@ class Consumer[T]:
     async def run(self) -> None:
         """Until `stop`, or until a handler raises what is neither retryable nor `UndecodableError`: that is raised here."""
         survey = asyncio.create_task(self._survey_again_and_again())
+        survey.add_done_callback(self._crash_with)
         try:
             while not self._stop.is_set():
                 await self._serve()
@@ -106,17 +110,17 @@ class Consumer[T]:
         """One life of librdkafka's consumer. After a fatal error of its own comes another."""
         reader = self._reader = self._make_reader()
         reader.start()
-        crash = self._crash = asyncio.get_running_loop().create_future()
         stop = asyncio.create_task(self._stop.wait())
+        ends: set[asyncio.Future[Any]] = {stop, self._crash, reader.left}
         try:
-            await asyncio.wait({stop, crash, reader.left}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stop.cancel()
             reader.ask_to_stop()
             await asyncio.wait([reader.left])
             await self._leave(reader)
-        if crash.done():
-            crash.result()
+        if self._crash.done():
+            self._crash.result()
         await self._renew_after(reader.left.exception())
 
     async def _leave(self, reader: Reader[T]) -> None:
@@ -144,12 +148,15 @@ class Consumer[T]:
         def on_end(task: asyncio.Task[None]) -> None:
             if self._lanes.get(lane.key) is lane:
                 del self._lanes[lane.key]
-            error = None if task.cancelled() else task.exception()
-            if error is not None and self._crash is not None and not self._crash.done():
-                self._crash.set_exception(error)
+            self._crash_with(task)
 
         self._lanes[lane.key] = lane
         lane.start(on_end, on_progress)
+
+    def _crash_with(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self._crash.done():
+            self._crash.set_exception(error)
 
     async def _survey_again_and_again(self) -> None:
         with contextlib.closing(Survey(self._connection, self._group, self._topics)) as survey:
