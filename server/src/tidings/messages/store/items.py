@@ -4,6 +4,7 @@ A message's id is not stored: it spells the item's own key.
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from tidings.kernel.errors import Code
@@ -122,8 +123,14 @@ def answer_of(item: Item) -> Seen | Refusal:
 
 def time_text(at_ms: int) -> str:
     """2026-11-15T02:11:21.957Z"""
-    at = datetime.fromtimestamp(at_ms // 1000, UTC)
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z"
+    seconds, ms = divmod(at_ms, 1000)
+    return f"{_second_text(seconds)}.{ms:03}Z"
+
+
+@lru_cache(maxsize=64)
+def _second_text(seconds: int) -> str:
+    """Kept, because everything that is written in a second asks for the same."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def time_ms(text: str) -> int:
