@@ -28,6 +28,7 @@ class Bounds:
 _REMOVAL = Cast((CREATE, M, LEAVE, X))
 _CONTENT = Cast((CREATE, M, M_OTHER, EDIT))
 _RETURN = Cast((CREATE, M, LEAVE, JOIN))
+_RETURN_AND_X = Cast((CREATE, M, LEAVE, JOIN, X))
 
 
 def _append(scene: str, what: str, cast: Cast, tries: tuple[int, ...], waits_for: tuple[int, ...]) -> Bounds:
@@ -97,10 +98,16 @@ HELD_WIDE = (
     _append("removal", "m 3 tries, leave 1, x 2", _REMOVAL, (0, 3, 1, 2), (0, 0, 0, 0)),
     _append("removal", "m 3 tries, leave 2, x 1", _REMOVAL, (0, 3, 2, 1), (0, 0, 0, 0)),
     _append("content", "m 3 tries, other content 3, edit 2", _CONTENT, (0, 3, 3, 2), (0, 0, 0, 1)),
+    _append("return", "m 2 tries, leave 1, join 1, x 1", _RETURN_AND_X, (0, 2, 1, 1, 1), (0, 0, 0, 2, 0)),
+    _batches("fence", "m 3 tries, x 2, leave 1", Cast((CREATE, M, X, LEAVE)), (0, 3, 2, 1)),
     _batches("three", "m 3 tries, x 2, y 1", Cast((CREATE, M, X, Y)), (0, 3, 2, 1)),
     _batches("four", "m 2 tries, x 1, y 1, leave 1", Cast((CREATE, M, X, Y, LEAVE)), (0, 2, 1, 1, 1)),
+    _filling("filling", "leave and return, twice", 4),
     _shapes("return", "m 3 tries, leave, join, x", (3, 0), (GONE, BACK, OTHER)),
     _shapes("content", "m 2 tries, other content 2, leave, join", (2, 2), (GONE, BACK)),
+    _raising("catch-up", "m 4 tries, 5 others, 2 back", raising.Scene(4, 2, 5, with_leave=False)),
+    _raising("intervals", "m 4 tries, 3 others, leave, join", raising.Scene(4, 2, 3, with_leave=True)),
+    _epochs("rows", "m 3 tries, y 2, 3 others", epochs.Scene(3, 2, 3)),
 )
 
 
