@@ -1,3 +1,9 @@
 """Fixtures that all test suites of the workspace share."""
 
-pytest_plugins = ["fixtures.engines"]
+pytest_plugins = [
+    "fixtures.engines",
+    "fixtures.tables",
+    "fixtures.stage",
+    "fixtures.loops",
+    "fixtures.redis_cluster",
+]

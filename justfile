@@ -22,9 +22,20 @@ lint:
 test *args:
     uv run pytest {{ args }}
 
-# measure: just bench NAME
+# the models of the append, every schedule and every mutant; --trace NAME, --wide, --write
+[working-directory: 'server/tests']
+models *args:
+    uv run python -m model {{ args }}
+
+# measure: just bench NAME; a table for people, then one line of JSON
+[env("PYTHONPATH", "server/tests")]
 bench name *args:
-    uv run python -m bench.{{ name }} {{ args }}
+    uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}
+
+# the storm over the append in full: many minutes, the report is its last line
+[working-directory: 'server/tests']
+storm *args:
+    uv run python -m faults.storm.run {{ args }}
 
 # format and mend what can be mended by itself
 fix:

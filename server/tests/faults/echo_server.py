@@ -30,7 +30,7 @@ class EchoServer:
         self.stop()
 
     async def _listen(self, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, "127.0.0.1", port)
+        return await asyncio.start_server(self._loop_thread.serving(self._serve), "127.0.0.1", port)
 
     async def _shut(self) -> None:
         self._server.close()

@@ -43,7 +43,7 @@ class ScriptedEngine:
         self.stop()
 
     async def _listen(self, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, "127.0.0.1", port)
+        return await asyncio.start_server(self._loop_thread.serving(self._serve), "127.0.0.1", port)
 
     async def _close(self) -> None:
         for writer in self._writers:

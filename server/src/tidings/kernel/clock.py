@@ -12,6 +12,10 @@ class Clock(Protocol):
         """Wall time in UTC, for people and for rows. Can jump."""
         ...
 
+    def now_ms(self) -> int:
+        """The same in milliseconds since 1970."""
+        ...
+
     def monotonic(self) -> float:
         """Seconds that only go forward, for durations and deadlines. Means nothing to another process."""
         ...
@@ -22,6 +26,9 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
 
     def monotonic(self) -> float:
         return time.monotonic()

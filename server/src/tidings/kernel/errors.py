@@ -26,6 +26,29 @@ class Code(StrEnum):
     TABLES_DRIFT = "tables_drift"
     TABLES_DESTRUCTIVE = "tables_destructive"
     TABLES_FAILED = "tables_failed"
+    CHAT_NOT_FOUND = "chat_not_found"
+    CHAT_FULL = "chat_full"
+    STAYS_USED_UP = "stays_used_up"
+    REQUEST_INVALID = "request_invalid"
+    NOT_A_MEMBER = "not_a_member"
+    FORBIDDEN = "forbidden"
+    BLOCKED = "blocked"
+    CONTENT_INVALID = "content_invalid"
+    CONTENT_TOO_LARGE = "content_too_large"
+    MESSAGE_NOT_FOUND = "message_not_found"
+    NOTHING_TO_CHANGE = "nothing_to_change"
+    KEY_CONFLICT = "key_conflict"
+    AFTER_ABOVE_HEAD = "after_above_head"
+    CATCH_UP_FIRST = "catch_up_first"
+    CHANGED_MEANWHILE = "changed_meanwhile"
+    CONTENT_UNREADABLE = "content_unreadable"
+    KEYS_UNAVAILABLE = "keys_unavailable"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    OVERLOADED = "overloaded"
+    INTERNAL = "internal"
+    TOPICS_DRIFT = "topics_drift"
+    TOPICS_DESTRUCTIVE = "topics_destructive"
+    TOPICS_FAILED = "topics_failed"
 
 
 _RETRYABLE = frozenset(
@@ -34,6 +57,10 @@ _RETRYABLE = frozenset(
         Code.ENGINE_NOT_READY,
         Code.ENGINE_UNREACHABLE,
         Code.ENGINES_BUSY,
+        Code.CHANGED_MEANWHILE,
+        Code.KEYS_UNAVAILABLE,
+        Code.OUTCOME_UNKNOWN,
+        Code.OVERLOADED,
     }
 )
 

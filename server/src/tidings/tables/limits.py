@@ -39,7 +39,7 @@ SECONDS_DIGITS = 10
 MS_DIGITS = 13
 
 CONTENT_BYTES = 4096
-SEAL_BYTES = 28  # AES-256-GCM: 12 of nonce, 16 of tag
+SEAL_BYTES = 33  # AES-256-GCM: 1 of form, 4 of key version, 12 of nonce, 16 of tag
 PREVIEW_BYTES = 240  # so that the largest chat-list row is still one write unit
 
 INTERVALS = 8  # how often one may leave a chat and come back

@@ -1,58 +1,48 @@
-"""The least that shows that an engine answers. The real clients' own calls will stand here."""
+"""Pings by the real clients, as processes will have them: a read of DynamoDB, a record acknowledged, a GET."""
 
-import asyncio
-import struct
-from collections.abc import Awaitable, Callable
-
+from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.channel import Channel, Limits
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys
+from tidings.platform.dynamo.endpoints import parse
+from tidings.platform.dynamo.errors import MissingError
+from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.probe import Ping
+from tidings.platform.redis.client import Redis
+from tidings.platform.redis.options import Options
 
-_API_VERSIONS = 18
-_CORRELATION = 7
-_SERVER_ERROR = 500
+TOPIC = "pings"
+_READ = AccessPattern("sample.ping", ("leases",), Operation.GET_ITEM, Consistency.STRONG, "Does it answer?")
 
 
 def dynamo(host: str, port: int) -> Ping:
-    """Any answer that is not a server's error will do: without a signature it is a refusal, but an answer."""
+    """A table that is not there is an answer, too."""
+    channel = Channel(parse(f"http://{host}:{port}"), "us-east-1", FixedKeys(LOCAL_KEYS), Limits())
+    client = Client(channel, "sample-")
 
-    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
-        version, status, *_ = (await reader.readline()).split(b" ")
-        if version != b"HTTP/1.1" or int(status) >= _SERVER_ERROR:
-            raise ConnectionError(f"answered {version!r} {status!r}")
+    async def ping() -> None:
+        try:
+            await client.get(_READ, {"lease": "_system#ping"})
+        except MissingError:
+            return
 
-    return _on_a_connection(host, port, ask)
+    return ping
 
 
 def kafka(host: str, port: int) -> Ping:
-    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        request = struct.pack(">hhih", _API_VERSIONS, 0, _CORRELATION, -1)
-        writer.write(struct.pack(">i", len(request)) + request)
-        _, correlation, error = struct.unpack(">iih", await reader.readexactly(10))
-        if correlation != _CORRELATION or error:
-            raise ConnectionError(f"answered with error {error}")
+    publisher = Publisher(Connection(bootstrap_servers=f"{host}:{port}"))
 
-    return _on_a_connection(host, port, ask)
+    async def ping() -> None:
+        await publisher.send(TOPIC, None, b"ping")
+
+    return ping
 
 
 def redis(host: str, port: int) -> Ping:
-    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"*1\r\n$4\r\nPING\r\n")
-        answer = await reader.readline()
-        if answer != b"+PONG\r\n":
-            raise ConnectionError(f"answered {answer!r}")
+    client = Redis(Options.from_url(f"redis://{host}:{port}"))
 
-    return _on_a_connection(host, port, ask)
-
-
-type _Ask = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-def _on_a_connection(host: str, port: int, ask: _Ask) -> Ping:
     async def ping() -> None:
-        reader, writer = await asyncio.open_connection(host, port)
-        try:
-            await ask(reader, writer)
-        finally:
-            writer.transport.abort()
+        await client.read("GET", client.keys.key("_system", "sample", "ping"))
 
     return ping

@@ -42,10 +42,10 @@ class DynamoProxy:
         self._board = Board()
         self._log = CallLog(self._board, records=record)
         self._upstream = Upstream(upstream_url)
-        self._way = Way(self._upstream, self._log, self._board)
         self._installing = threading.Lock()
         self._clients: set[_Client] = set()
         self._loop_thread = LoopThread("dynamo-proxy")
+        self._way = Way(self._upstream, self._log, self._board, self._loop_thread)
         self._server = self._loop_thread.call(self._listen())
         self.port: int = self._server.sockets[0].getsockname()[1]
 
@@ -107,7 +107,8 @@ class DynamoProxy:
         self.stop()
 
     async def _listen(self) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=MAX_HEAD_BYTES, backlog=1024)
+        serve = self._loop_thread.serving(self._serve)
+        return await asyncio.start_server(serve, "127.0.0.1", 0, limit=MAX_HEAD_BYTES, backlog=1024)
 
     async def _shut(self) -> None:
         self._server.close()

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, final
 
+type Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+
 
 @final
 class LoopThread:
@@ -15,6 +17,7 @@ class LoopThread:
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(self._keep)
         self._failures: list[Exception] = []
+        self._tasks: set[asyncio.Task[object]] = set()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -29,6 +32,16 @@ class LoopThread:
         """Run it in the loop before long; once the loop is closed there is nothing left to tell."""
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(callback)
+
+    def spawn(self, work: Coroutine[Any, Any, object]) -> None:
+        """In the loop: run it on its own; if it fails, `stop` raises that."""
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def serving(self, serve: Serve) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
+        """`serve` as asyncio.start_server wants it; left to itself, that trips over cancelled tasks in 3.12.1."""
+        return lambda reader, writer: self.spawn(serve(reader, writer))
 
     def cpu_s(self) -> float:
         """CPU seconds that this thread alone has used: a measure that other load does not blur."""
@@ -49,6 +62,11 @@ class LoopThread:
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
+
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self._failures.append(error)
 
     def _keep(self, _: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
         error = context.get("exception")

@@ -9,6 +9,8 @@ from faults.proxy.tcp_faults import Direction
 if TYPE_CHECKING:
     from faults.proxy.tcp_weather import Weather
 
+type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 CHUNK_BYTES = 64 * 1024
 CHUNKS_ON_THE_WAY = 256
 PACES_PER_S = 50
@@ -103,12 +105,7 @@ class Pipe:
 class Link:
     """A client's connection and the one to the engine that belongs to it."""
 
-    def __init__(
-        self,
-        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        weather: "Weather",
-    ) -> None:
+    def __init__(self, client: Streams, upstream: Streams, weather: "Weather") -> None:
         self._weather = weather
         self._writers = (client[1], upstream[1])
         self._pipes = (

@@ -13,7 +13,7 @@ from faults.proxy.board import Board
 from faults.proxy.loop_thread import LoopThread
 from faults.proxy.reply import close
 from faults.proxy.tcp_faults import Blackhole, Direction, TcpFault
-from faults.proxy.tcp_link import Link
+from faults.proxy.tcp_link import Link, Streams
 from faults.proxy.tcp_weather import Flow, Weather
 
 
@@ -106,15 +106,20 @@ class TcpProxy:
             await _stop_listening(self._server)
             self._server = None
         elif not self._weather.refuses and self._server is None:
-            self._server = await asyncio.start_server(self._serve, sock=_listener(self.port), backlog=1024)
+            serve = self._loop_thread.serving(self._serve)
+            self._server = await asyncio.start_server(serve, sock=_listener(self.port), backlog=1024)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             upstream = await asyncio.open_connection(*self._upstream)
+            await self._join((reader, writer), upstream)
         except OSError:
             close(writer, reset=True)
-            return
-        link = Link((reader, writer), upstream, self._weather)
+        finally:
+            writer.close()
+
+    async def _join(self, client: Streams, upstream: Streams) -> None:
+        link = Link(client, upstream, self._weather)
         with self._board:
             self._links.add(link)
             self._accepted += 1

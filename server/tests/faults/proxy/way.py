@@ -1,8 +1,7 @@
 """The way of a request: through the installed faults in order of installation, then to the engine."""
 
-import asyncio
-from collections.abc import Awaitable, Coroutine
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, final
 
 from faults.proxy.dynamo_request import ITERATOR_OPERATIONS, Request, ShardIterators
 from faults.proxy.fault import Exchange
@@ -15,19 +14,20 @@ if TYPE_CHECKING:
     from faults.proxy.calls import Call, CallLog
     from faults.proxy.http_message import Message
     from faults.proxy.installed import InstalledFault
+    from faults.proxy.loop_thread import LoopThread
 
 
 @final
 class Way:
     """Lives in the proxy's loop; only `faults` is written by other threads, whole."""
 
-    def __init__(self, upstream: Upstream, log: "CallLog", board: "Board") -> None:
+    def __init__(self, upstream: Upstream, log: "CallLog", board: "Board", loop_thread: "LoopThread") -> None:
         self.faults: tuple[InstalledFault, ...] = ()
         self.log = log
+        self.spawn = loop_thread.spawn
         self._upstream = upstream
         self._board = board
         self._iterators = ShardIterators()
-        self._tasks: set[asyncio.Task[object]] = set()
 
     async def run(self, message: "Message") -> Reply:
         """What the client gets for this."""
@@ -53,17 +53,6 @@ class Way:
                 exchange = Exchange(request, call, installed.hits, installed, self, faults[place:])
                 return await installed.fault.apply(exchange)
         return await self._ask(request, call)
-
-    def spawn(self, work: Coroutine[Any, Any, object]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[object]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            context = {"message": "a copy failed on its way", "exception": error}
-            task.get_loop().call_exception_handler(context)
 
     async def _ask(self, request: Request, call: "Call") -> Reply:
         with self._board:

@@ -1,1 +1,1 @@
-"""DynamoDB: how a call to it is named. (The client comes beside this.)"""
+"""DynamoDB's data plane: a client of our own. See docs/explanation/dynamodb-client.md."""

@@ -97,6 +97,14 @@ class Metrics:
         """
         self.registry.register(_Tally(_counter_name(name), meaning, read))
 
+    def tallies(self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """The same, with a label whose values the owner knows: one series for each that `read` gives.
+
+        The owner sees to it that they are few; past the bound the rest is left out, and the page says how many.
+        """
+        _label_names({label: ("checked",)})
+        self.registry.register(_Tallies(_counter_name(name), meaning, label, read))
+
     def render(self) -> bytes:
         return generate_latest(self.registry)
 
@@ -113,6 +121,28 @@ class _Tally(Collector):
     @override
     def collect(self) -> Iterator[Metric]:
         yield CounterMetricFamily(self._name, self._meaning, value=self._read())
+
+
+class _Tallies(Collector):
+    def __init__(self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+        self._name = name
+        self._meaning = meaning
+        self._label = label
+        self._read = read
+
+    def describe(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(self._name, self._meaning, labels=[self._label])
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        values = dict(self._read())
+        shown = list(values.items())[:MAX_SERIES]
+        family = CounterMetricFamily(self._name, self._meaning, labels=[self._label])
+        for value, count in shown:
+            family.add_metric([value], count)
+        if len(values) > MAX_SERIES:
+            family.add_metric(["left out"], len(values) - MAX_SERIES)
+        yield family
 
 
 def _family[M: (Counter, Gauge, Histogram)](metric: M, labels: Labels) -> Family[M]:

@@ -12,6 +12,7 @@ COMMANDS = {
     "config": "What is set, where it came from, and what can be set.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "tables": "The DynamoDB tables: plan, apply, check.",
+    "topics": "The Kafka topics: plan, apply, check.",
 }
 
 

@@ -51,6 +51,13 @@ class KafkaSettings(Struct, frozen=True, kw_only=True):
     topic_prefix: Annotated[Prefix, Meta(description="Put before every topic's and group's name.")] = (
         "tidings-"
     )
+    partitions: Annotated[
+        Literal["small", "medium", "large"],
+        Meta(
+            description="How many partitions `tidings topics apply` gives each topic: `small` for a laptop and the "
+            "first 10,000 users, `large` for 350,000 messages a second. Raising it later moves keys, see the topics' page."
+        ),
+    ] = "small"
     security_protocol: Annotated[
         Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
         Meta(description="As the brokers want it; MSK: `ssl` or `sasl_ssl`."),
@@ -76,6 +83,51 @@ class RedisSettings(Struct, frozen=True, kw_only=True):
     ] = None
     is_cluster: Annotated[bool, Meta(description="The URL names a cluster.")] = False
     key_prefix: Annotated[Prefix, Meta(description="Put before every key and channel.")] = "tidings"
+
+
+class EncryptionSettings(Struct, frozen=True, kw_only=True):
+    """How content and previews stand in the tables, and who wraps the tenants' keys. The same in every process."""
+
+    mode: Annotated[
+        Literal["on", "off"],
+        Meta(
+            description="`on`: sealed; `off`: in clear for whoever reads the tables, though nobody can forge or "
+            "move it. What was stored in the other mode stays readable."
+        ),
+    ] = "on"
+    kms: Annotated[
+        Literal["file", "aws"],
+        Meta(
+            description="Who wraps the keys. `file`: a file, for development; `aws`: AWS KMS (untried there)."
+        ),
+    ] = "file"
+    key_file: Annotated[
+        Path,
+        Meta(description="With `file`: made at first use, with mode 0600. Without it nothing can be read."),
+    ] = Path(".tidings/tidings.key")
+    kms_key_id: Annotated[
+        str | None, Meta(description="With `aws`: id, ARN or alias of a symmetric KMS key.")
+    ] = None
+    kms_former_key_ids: Annotated[
+        str | None,
+        Meta(description="With `aws`: KMS keys that wrapped before and still unwrap, several with commas."),
+    ] = None
+    kms_endpoint: Annotated[
+        Endpoint, Meta(description='With `aws`: "aws", or the URL of something that speaks its protocol.')
+    ] = "aws"
+    kms_region: Annotated[
+        str | None, Meta(description="With `aws`: the region of the KMS key, if not `dynamo.region`.")
+    ] = None
+    rotate_after_days: Annotated[
+        int,
+        Meta(
+            description="A tenant in use gets a new content key when its newest is this old.", ge=1, le=3650
+        ),
+    ] = 90
+    refresh_s: Annotated[
+        float,
+        Meta(description="How long a process may go on with an older key after a rotation elsewhere.", gt=0),
+    ] = 300.0
 
 
 class EnginesSettings(Struct, frozen=True, kw_only=True):
@@ -118,5 +170,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     dynamo: DynamoSettings = field(default_factory=DynamoSettings)
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
+    encryption: EncryptionSettings = field(default_factory=EncryptionSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)

@@ -5,7 +5,7 @@ As with messages, a sender without a position has its key in the same transactio
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import CHAT_MEMBERSHIPS, CHATS, DELIVERY_STATE, IDEMPOTENCY_KEYS, MESSAGES
-from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact
+from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact, update
 
 READ = get(
     "chats.read",
@@ -15,6 +15,13 @@ READ = get(
     "Name and type of a chat.",
     consistency=Consistency.EVENTUAL,
     asked_as="Get chat metadata",
+)
+CHECK = get(
+    "chats.check",
+    CHATS,
+    "chat_id",
+    Role.AUTHORISES,
+    "Type, name and number of members as of now; before a change that is conditioned on them.",
 )
 READ_MANY = batch_get(
     "chats.read_many",
@@ -32,8 +39,8 @@ CREATE = transact(
 )
 CREATE_DIRECT = transact(
     "chats.create_direct",
-    (CHATS, MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
-    "chat_id derived from both users, if absent; sequence 1 if absent; both members",
+    (CHATS, MESSAGES, CHAT_MEMBERSHIPS, DELIVERY_STATE, IDEMPOTENCY_KEYS),
+    "chat_id derived from both users, if absent; sequence 1 if absent; both members; no block between them",
     "Get or create a direct chat. A failed condition returns the chat that is there.",
 )
 RENAME = transact(
@@ -44,14 +51,14 @@ RENAME = transact(
 )
 ADD_MEMBERS = transact(
     "chats.add_members",
-    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
-    "entry at head + 1 if absent; (chat_id, user_id) for each",
+    (MESSAGES, CHATS, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id) for each; the number of members",
     "Open an interval for each new member, with the `join` entry.",
 )
 REMOVE_MEMBER = transact(
     "chats.remove_member",
-    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
-    "entry at head + 1 if absent; (chat_id, user_id)",
+    (MESSAGES, CHATS, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id); the number of members",
     "Close the member's interval, with the `leave` entry. The row stays.",
 )
 CHANGE_ROLE = transact(
@@ -62,9 +69,15 @@ CHANGE_ROLE = transact(
 )
 BLOCK = transact(
     "chats.block",
-    (MESSAGES, DELIVERY_STATE, IDEMPOTENCY_KEYS),
-    "entry at head + 1 if absent; (user_id, block#other)",
+    (MESSAGES, CHAT_MEMBERSHIPS, DELIVERY_STATE, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; both (chat_id, user_id); (user_id, block#other)",
     "Block or unblock in a direct chat, with its entry.",
+)
+BLOCK_STRANGER = transact(
+    "chats.block_stranger",
+    (CHATS, DELIVERY_STATE),
+    "(user_id, block#other); on condition that their direct chat is not there",
+    "Block or unblock somebody with whom there is no chat.",
 )
 LIST_BLOCKS = query(
     "chats.list_blocks",
@@ -81,6 +94,20 @@ CHECK_MEMBER = get(
     Role.AUTHORISES,
     "Is the user a member, with which role, in which intervals?",
     asked_as="Check user in chat",
+)
+CHECK_MEMBERS = batch_get(
+    "memberships.check_many",
+    CHAT_MEMBERSHIPS,
+    "(chat_id, user_id) for each",
+    Role.AUTHORISES,
+    "The rows of those who are to be added or removed.",
+    consistency=Consistency.STRONG,
+)
+MUTE = update(
+    "memberships.mute",
+    CHAT_MEMBERSHIPS,
+    "chat_id, user_id",
+    "Mute a chat for oneself until a time; no entry, since nobody else is concerned.",
 )
 LIST_MEMBERS = query(
     "memberships.list",

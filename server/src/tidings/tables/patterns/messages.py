@@ -114,10 +114,10 @@ REPAIR = query(
     "After an outage longer than the stream's 24 hours: what was committed and never handled.",
 )
 
-FIND_KEY = get(
-    "idempotency.find",
+REFUSE_KEY = put(
+    "idempotency.refuse",
     IDEMPOTENCY_KEYS,
-    "chat_id, sender#client_message_id",
-    Role.AUTHORISES,
-    "The first answer to a repeat; asked before the membership check.",
+    "chat_id, sender#client_message_id, if absent",
+    "Keep a refusal, so that no other try of the message gets in. A failed condition returns the first answer.",
+    role=Role.AUTHORISES,
 )

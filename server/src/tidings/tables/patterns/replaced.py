@@ -33,7 +33,7 @@ REPLACEMENTS = (
     ),
     Replacement(
         "Check duplicate",
-        ("idempotency.find",),
+        ("idempotency.refuse",),
         "Read strongly. The duplicate check comes before the membership check; an eventual read that misses the "
         "key would answer `not a member` to the repeat of a message that was committed before its sender left.",
     ),

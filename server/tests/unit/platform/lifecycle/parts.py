@@ -22,6 +22,9 @@ class StillClock:
     def now(self) -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.gone_s)
 
+    def now_ms(self) -> int:
+        return round(self.now().timestamp() * 1000)
+
     def monotonic(self) -> float:
         return self.gone_s
 

@@ -1,0 +1,221 @@
+"""Durable sends through `messages.send` beside bare conditional puts: same client, same engine, same run."""
+
+import argparse
+import asyncio
+import hashlib
+import hmac
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+from fixtures.engines import Dynamo, Space
+from fixtures.tables import REGION, Tables, make_tables
+
+from bench.report import Spread, print_figures, print_table
+from tidings.chats.manage import Manage
+from tidings.chats.model import Standing
+from tidings.chats.rules import Action, refuse
+from tidings.chats.store import DynamoRows
+from tidings.engines.cache import user_cache
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine, Wish
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, new_ulid
+from tidings.messages.append import Appends
+from tidings.messages.content import Content
+from tidings.messages.lane import World
+from tidings.messages.model import Entry, Kind
+from tidings.messages.send import Send
+from tidings.messages.store import DynamoChanges, DynamoLog
+from tidings.messages.store.items import entry_item
+from tidings.messages.store.log import ABSENT
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+from tidings.tables.patterns import messages as patterns
+
+CHATS = 256
+IN_FLIGHT = 64
+TEXT = "x" * 100
+
+type Work = Callable[[int], Awaitable[object]]
+
+
+class Run(NamedTuple):
+    per_s: float
+    cpu_us: float
+
+
+class PlainKeys:
+    """A fingerprint as in production, and no seal: encryption is measured on its own."""
+
+    async def of(self, tenant: TenantId, /) -> "PlainKeys":
+        del tenant
+        return self
+
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> "PlainKeys":
+        del tenant, contents
+        return self
+
+    def fingerprint(self, said: bytes, /) -> bytes:
+        return hmac.digest(b"k" * 32, said, hashlib.sha256)
+
+    def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
+        del chat, sequence
+        return body
+
+    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
+        del chat, sequence
+        return content
+
+
+class Stage:
+    """One process with chats that are there and warm, and the same number of places for bare puts."""
+
+    def __init__(self, client: Client, tenant: str) -> None:
+        self.client = client
+        self.tenant = TenantId(tenant)
+        rows, log = DynamoRows(client, SystemClock()), DynamoLog(client, SystemClock())
+        appends = Appends(World(log, rows, SystemClock(), epoch=0))
+        self.manage = Manage(rows, appends)
+        self.send = Send(appends, DynamoChanges(), keys=PlainKeys(), may_send=may_send, clock=SystemClock())
+        self.chats: list[ChatKey] = []
+        self.bare_heads = [0] * (CHATS + 1)
+        self.positions = [1] * CHATS
+
+    async def prepare(self) -> None:
+        pairs = [(UserId(f"a{n}"), UserId(f"b{n}")) for n in range(CHATS)]
+        self.chats = list(await asyncio.gather(*(self.manage.direct(self.tenant, *pair) for pair in pairs)))
+        await asyncio.gather(*(self.ours(n) for n in range(CHATS)))
+
+    async def ours(self, n: int) -> None:
+        which = n % CHATS
+        sender = UserId(f"a{which}")
+        after = self.positions[which]
+        sent = await self.send(
+            self.chats[which], sender, ClientKey(new_ulid()), Content(text=TEXT), after=after
+        )
+        self.positions[which] = sent.sequence
+
+    async def hot(self, n: int) -> None:
+        del n
+        await self.ours(0)
+
+    async def bare(self, n: int) -> None:
+        await self._bare_put(n % CHATS)
+
+    async def bare_hot(self, n: int) -> None:
+        del n
+        await self._bare_put(CHATS)
+
+    async def _bare_put(self, which: int) -> None:
+        """What the cheapest correct program would do: the same item, on condition, at a place it knows is free."""
+        self.bare_heads[which] += 1
+        sequence = self.bare_heads[which]
+        item = entry_item(ChatKey(self.tenant, self.chats[0].chat), bare_entry(sequence)) | {
+            "chat_id": f"{self.tenant}#bare{which}"
+        }
+        await self.client.put(patterns.APPEND, item, condition=ABSENT, repeatable=True)
+
+
+def may_send(standing: Standing, after: int | None, /) -> Code | None:
+    return refuse(Action.SEND, standing, after)
+
+
+def bare_entry(sequence: int) -> Entry:
+    return Entry(
+        sequence=sequence,
+        ordinal=sequence,
+        kind=Kind.MESSAGE,
+        sender=UserId("a0"),
+        client_key=ClientKey("01J8ZQ4M2Y9T6W3K5N7P0R1S2V"),
+        fingerprint=b"f" * 32,
+        created_at_ms=1_794_700_000_000,
+        content=b'{"text":"%s"}' % TEXT.encode(),
+    )
+
+
+async def measure(work: Work, count: int, in_flight: int) -> Run:
+    numbers = iter(range(count))
+
+    async def worker() -> None:
+        for n in numbers:
+            await work(n)
+
+    began, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(worker() for _ in range(in_flight)))
+    took, used = time.perf_counter() - began, time.process_time() - cpu
+    return Run(count / took, used / count * 1e6)
+
+
+async def rounds(tables: Tables, count: int, times: int) -> tuple[dict[str, list[Run]], float]:
+    async with open_client(tables.url, REGION, tables.prefix) as client:
+        stage = Stage(client, Space().tenant)
+        await stage.prepare()
+        contenders: dict[str, tuple[Work, int, int]] = {
+            "many chats, bare puts": (stage.bare, count, IN_FLIGHT),
+            "many chats, messages.send": (stage.ours, count, IN_FLIGHT),
+            "hot chat, bare puts one by one": (stage.bare_hot, count // 4, 1),
+            "hot chat, messages.send": (stage.hot, count // 2, IN_FLIGHT),
+        }
+        runs: dict[str, list[Run]] = {name: [] for name in contenders}
+        for _ in range(times):
+            for name, given in contenders.items():
+                runs[name].append(await measure(*given))
+        return runs, await write_units(stage, count)
+
+
+async def write_units(stage: Stage, count: int) -> float:
+    """Of one message of a warm chat, by the ledger, all calls counted."""
+    before = sum(c.value for c in stage.client.ledger if c.name == "write_units")
+    await measure(stage.ours, count, in_flight=1)
+    return (sum(c.value for c in stage.client.ledger if c.name == "write_units") - before) / count
+
+
+@contextmanager
+def engine(kind: str) -> Iterator[Tables]:
+    with tempfile.TemporaryDirectory() as home:
+        fleet = Fleet(Path(home), user_cache())
+        fleet.start(
+            Wish(engines=frozenset({Engine.DYNAMO}), dynamo="dynoxide" if kind == "dynoxide" else "local")
+        )
+        try:
+            node = fleet.find("dynamo").node
+            yield from make_tables(Dynamo("dynoxide", f"http://{node.address}"), Space().table_prefix)
+        finally:
+            fleet.stop()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--engine", choices=["dynoxide", "local"], default="dynoxide")
+    options.add_argument("--count", type=int, default=8000)
+    options.add_argument("--rounds", type=int, default=5)
+    given = options.parse_args()
+    with engine(given.engine) as tables:
+        runs, units = uvloop.run(rounds(tables, given.count, given.rounds))
+    rate = {name: Spread(tuple(run.per_s for run in some)) for name, some in runs.items()}
+    cpu = {name: Spread(tuple(run.cpu_us for run in some)) for name, some in runs.items()}
+    print_table(
+        [f"{given.engine}, {given.rounds} rounds", "per second (min-max)", "CPU us each (min-max)"],
+        [(name, rate[name], cpu[name]) for name in runs],
+    )
+    ours, bare = rate["many chats, messages.send"].runs, rate["many chats, bare puts"].runs
+    hot, bare_hot = rate["hot chat, messages.send"], rate["hot chat, bare puts one by one"]
+    print_figures(
+        {
+            "many_chats_ratio": Spread(tuple(a / b for a, b in zip(ours, bare, strict=True))).median,
+            "hot_chat_per_s": hot.median,
+            "hot_chat_ratio": hot.median / bare_hot.median,
+            "send_cpu_us": cpu["many chats, messages.send"].median,
+            "write_units_per_message": units,
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""CPU of sealing, opening and recognising one message, with keys that are at hand."""
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench.report import Spread, print_figures, print_table
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.kms_file import FileKms
+from tidings.tenants.model import WrappedKey
+
+CHAT = ChatKey(TenantId("acme"), ChatId("01ARZ3NDEKTSV4RRFFQ69G5FAV"))
+SEQUENCE = 12_345
+
+
+class Table:
+    """A store of keys that forgets them with the process."""
+
+    def __init__(self) -> None:
+        self.rows: list[WrappedKey] = []
+
+    async def list(self, _: TenantId, /) -> Sequence[WrappedKey]:
+        return tuple(self.rows)
+
+    async def add(self, _: TenantId, key: WrappedKey, /) -> WrappedKey:
+        self.rows.append(key)
+        return key
+
+
+def cpu_us(work: Callable[[], object], calls: int) -> float:
+    start = time.process_time()
+    for _ in range(calls):
+        work()
+    return (time.process_time() - start) / calls * 1e6
+
+
+async def asking_us(ring: KeyRing, calls: int) -> float:
+    start = time.process_time()
+    for _ in range(calls):
+        await ring.of(CHAT.tenant)
+    return (time.process_time() - start) / calls * 1e6
+
+
+async def measure(given: argparse.Namespace) -> dict[str, Spread]:
+    with tempfile.TemporaryDirectory() as directory:
+        ring = KeyRing(Table(), FileKms(Path(directory) / "key"), SystemClock(), Policy())
+        keys = await ring.of(CHAT.tenant)
+    body = os.urandom(given.bytes)
+    content = keys.seal(CHAT, SEQUENCE, body)
+    works: dict[str, Callable[[], object]] = {
+        "seal": lambda: keys.seal(CHAT, SEQUENCE, body),
+        "fingerprint": lambda: keys.fingerprint(body),
+        "unseal": lambda: keys.unseal(CHAT, SEQUENCE, content),
+    }
+    runs: dict[str, list[float]] = {name: [] for name in (*works, "ask for keys at hand")}
+    for _ in range(given.rounds):
+        for name, work in works.items():
+            runs[name].append(cpu_us(work, given.calls))
+        runs["ask for keys at hand"].append(await asking_us(ring, given.calls))
+    return {name: Spread(tuple(found)) for name, found in runs.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bytes", type=int, default=200)
+    parser.add_argument("--calls", type=int, default=50_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    given = parser.parse_args()
+    spreads = asyncio.run(measure(given))
+    print_table(
+        ["CPU µs", f"median (min, max), {given.bytes} bytes"],
+        [(name, f"{s.median:.2f} ({min(s.runs):.2f}, {max(s.runs):.2f})") for name, s in spreads.items()],
+    )
+    print_figures({name.replace(" ", "_"): spread.median for name, spread in spreads.items()})
+
+
+if __name__ == "__main__":
+    main()

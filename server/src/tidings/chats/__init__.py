@@ -1,0 +1,1 @@
+"""Chats and who is in them: direct and group, members, roles, blocks."""

@@ -1,0 +1,223 @@
+"""Chats and their members: made, joined, left, renamed, handed over. Each change is an entry of the chat's log.
+
+A change that lost a race is tried again on what is there now.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec.structs import replace
+
+from tidings.chats import rules
+from tidings.chats.model import (
+    Chat,
+    ChatType,
+    Membership,
+    Role,
+    Standing,
+    direct_chat,
+    group_chat,
+    standing_of,
+)
+from tidings.chats.ports import Appends, Rows
+from tidings.chats.rules import Action
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.kernel.tries import on_what_is_there
+from tidings.messages.model import Appended, BesideAt, Draft, Kind, Proposal
+
+JOINED_AT_ONCE = 96
+"""A transaction takes 100 items: the entry, its key, the chat's row, and these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and the key that makes a repeat of it a repeat. `after` as with a message."""
+
+    user: UserId
+    client_key: ClientKey
+    after: int | None = None
+
+    def part(self, name: object) -> "Caller":
+        """For one step of several: each has a key of its own, the same in every try."""
+        return Caller(self.user, ClientKey(f"{self.client_key}/{name}"), self.after)
+
+
+class Manage:
+    def __init__(self, rows: Rows, appends: Appends, *, max_members: int = 1000) -> None:
+        self._rows = rows
+        self._appends = appends
+        self._max_members = max_members
+
+    async def direct(self, tenant: TenantId, user: UserId, other: UserId) -> ChatKey:
+        """The chat of these two, made if it is not there. Who asks first, and how often, makes no difference."""
+        if user == other:
+            raise TidingsError(Code.REQUEST_INVALID, "A direct chat has two people in it.")
+        key = direct_chat(tenant, user, other)
+        members = [rules.joined(who, None, Role.MEMBER, 1) for who in sorted((user, other))]
+        chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
+        draft = _draft(Kind.CREATE, Caller(user, ClientKey("create")), members, b"direct")
+        begun = await self._appends.begin(key, draft, self._rows.direct_creation(chat, members))
+        if not begun.is_new and begun.first is None:
+            raise TidingsError(Code.BLOCKED, "One of the two has blocked the other.")
+        return key
+
+    async def group(
+        self, tenant: TenantId, caller: Caller, name: str, others: Iterable[UserId] = ()
+    ) -> ChatKey:
+        """A new group with the caller as its owner. A repeat finds the first one and goes on where it stopped."""
+        key = group_chat(tenant, caller.user, caller.client_key)
+        users = [user for user in dict.fromkeys(others) if user != caller.user]
+        self._refuse_full(1 + len(users))
+        first, rest = users[: JOINED_AT_ONCE - 1], users[JOINED_AT_ONCE - 1 :]
+        members = [rules.joined(caller.user, None, Role.OWNER, 1)]
+        members += [rules.joined(user, None, Role.MEMBER, 1) for user in first]
+        chat = Chat(
+            key=key, type=ChatType.GROUP, created_by=caller.user, member_count=len(members), name=name
+        )
+        draft = replace(_draft(Kind.CREATE, caller, members, name.encode()), name=name)
+        begun = await self._appends.begin(key, draft, self._rows.creation(chat, members))
+        if not begun.is_new and (begun.first is None or begun.first.fingerprint != draft.fingerprint):
+            raise TidingsError(Code.KEY_CONFLICT, "A group was made with this key before, of another name.")
+        for start in range(0, len(rest), JOINED_AT_ONCE):
+            await self.add(key, caller.part(start), rest[start : start + JOINED_AT_ONCE])
+        return key
+
+    async def add(self, chat: ChatKey, caller: Caller, users: Sequence[UserId]) -> None:
+        """Let users in; those who are members already are left alone. Many go in several steps."""
+        for start in range(0, len(users), JOINED_AT_ONCE):
+            step = users[start : start + JOINED_AT_ONCE]
+            await on_what_is_there(partial(self._add, chat, caller.part(start), step))
+
+    async def remove(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
+        """Take somebody out; himself, if he leaves."""
+        await on_what_is_there(lambda: self._remove(chat, caller, user))
+
+    async def change_role(self, chat: ChatKey, caller: Caller, user: UserId, role: Role) -> None:
+        """Make somebody an admin or a member again. Owners are made by `transfer`."""
+        if role is Role.OWNER or user == caller.user:
+            raise TidingsError(
+                Code.REQUEST_INVALID, "A group is handed over by transfer, from owner to member."
+            )
+        await on_what_is_there(lambda: self._change_roles(chat, caller, Action.CHANGE_ROLE, {user: role}))
+
+    async def transfer(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
+        """Hand the group over: the member becomes its owner, the owner an admin, in one entry."""
+        if user == caller.user:
+            raise TidingsError(Code.REQUEST_INVALID, "The group is the caller's own already.")
+        roles = {user: Role.OWNER, caller.user: Role.ADMIN}
+        await on_what_is_there(lambda: self._change_roles(chat, caller, Action.TRANSFER, roles))
+
+    async def rename(self, chat: ChatKey, caller: Caller, name: str) -> None:
+        seen = await self._chat(chat)
+        draft = replace(_draft(Kind.RENAME, caller, (), name.encode()), name=name)
+        await self._append(seen, caller, Action.RENAME, draft, lambda _: self._rows.renaming(seen, name))
+
+    async def mute(self, chat: ChatKey, user: UserId, until_ms: int | None) -> None:
+        if not await self._rows.mute(chat, user, until_ms):
+            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
+
+    async def block(
+        self, tenant: TenantId, caller: Caller, other: UserId, *, is_blocked: bool = True
+    ) -> None:
+        """Between two users. If they have a chat, its log fences it: no message slips in after the block."""
+        chat = direct_chat(tenant, caller.user, other)
+        if await self._rows.block_stranger(chat, caller.user, other, is_blocked=is_blocked):
+            return
+        said = b"block" if is_blocked else b"unblock"
+        draft = replace(_draft(Kind.BLOCK, caller, (), said), users=(other,), role=said.decode())
+        beside = self._rows.blocking(chat, caller.user, other, is_blocked=is_blocked)
+        await self._append(await self._chat(chat), caller, Action.BLOCK, draft, lambda _: beside)
+
+    async def _add(self, chat: ChatKey, caller: Caller, users: Sequence[UserId]) -> None:
+        seen, rows = await self._chat(chat), await self._rows.memberships(chat, users)
+        new = [user for user in users if not (user in rows and rows[user].is_member)]
+        if not new:
+            await self._refuse(chat, caller, Action.ADD_MEMBERS)
+            return
+        self._refuse_full(seen.member_count + len(new))
+        _refuse_used_up(rows[user] for user in new if user in rows)
+
+        def members(sequence: int) -> list[Membership]:
+            return [rules.joined(user, rows.get(user), Role.MEMBER, sequence) for user in new]
+
+        draft = _draft(Kind.JOIN, caller, members(1), "\n".join(users).encode())
+        draft = replace(draft, member_count=seen.member_count + len(new))
+        await self._append(
+            seen, caller, Action.ADD_MEMBERS, draft, lambda n: self._rows.admission(seen, rows, members(n))
+        )
+
+    async def _remove(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
+        seen, row = await self._chat(chat), await self._rows.membership(chat, user)
+        if row is None or not row.is_member:
+            await self._refuse(chat, caller, Action.READ)
+            return
+        action = Action.LEAVE if user == caller.user else rules.removal_of(row.role)
+        if action is None:
+            raise TidingsError(Code.FORBIDDEN, "An owner is not removed; the group is handed over first.")
+        draft = replace(_draft(Kind.LEAVE, caller, [row], user.encode()), member_count=seen.member_count - 1)
+        await self._append(
+            seen, caller, action, draft, lambda n: self._rows.removal(seen, row, rules.left(row, n))
+        )
+
+    async def _change_roles(
+        self, chat: ChatKey, caller: Caller, action: Action, roles: dict[UserId, Role]
+    ) -> None:
+        seen, rows = await self._chat(chat), await self._rows.memberships(chat, list(roles))
+        if any(user not in rows or not rows[user].is_member for user in roles):
+            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
+        changes = [(rows[user], replace(rows[user], role=role)) for user, role in roles.items()]
+        said = "\n".join(f"{user} {role}" for user, role in roles.items()).encode()
+        draft = replace(
+            _draft(Kind.ROLE, caller, [after for _, after in changes], said), role=next(iter(roles.values()))
+        )
+        await self._append(seen, caller, action, draft, lambda _: self._rows.roles(seen, changes))
+
+    async def _append(
+        self, chat: Chat, caller: Caller, action: Action, draft: Draft, beside_at: BesideAt
+    ) -> Appended:
+        def may(standing: Standing, after: int | None, /) -> Code | None:
+            return rules.refuse(action, standing, after)
+
+        return await self._appends.append(chat.key, Proposal(draft, may, caller.after), beside_at)
+
+    async def _refuse(self, chat: ChatKey, caller: Caller, action: Action) -> None:
+        """Where there is nothing to do, a stranger does not learn so."""
+        row = await self._rows.membership(chat, caller.user)
+        code = rules.refuse(action, standing_of(chat.chat, row))
+        if code is not None:
+            raise TidingsError(code, "The caller may not do this in this chat.")
+
+    async def _chat(self, chat: ChatKey) -> Chat:
+        found = await self._rows.chat(chat)
+        if found is None:
+            raise TidingsError(Code.CHAT_NOT_FOUND, "There is no such chat.")
+        return found
+
+    def _refuse_full(self, members: int) -> None:
+        if members > self._max_members:
+            raise TidingsError(
+                Code.CHAT_FULL, f"This would be {members} members; {self._max_members} are allowed."
+            )
+
+
+def _draft(kind: Kind, caller: Caller, members: Iterable[Membership], said: bytes) -> Draft:
+    users = tuple(member.user for member in members)
+    return Draft(
+        kind=kind,
+        sender=caller.user,
+        client_key=caller.client_key,
+        fingerprint=rules.fingerprint(kind, said),
+        users=users,
+        member_count=len(users) if kind is Kind.CREATE else None,
+    )
+
+
+def _refuse_used_up(rows: Iterable[Membership]) -> None:
+    worn = [row.user for row in rows if len(row.intervals) >= rules.MAX_STAYS]
+    if worn:
+        raise TidingsError(
+            Code.STAYS_USED_UP,
+            f"{worn[0]} has left and come back {rules.MAX_STAYS} times; no stay can be added.",
+        )

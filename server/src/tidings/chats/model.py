@@ -1,0 +1,105 @@
+"""What a chat is and what somebody is in it."""
+
+import hashlib
+from base64 import b32encode
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
+
+
+class ChatType(StrEnum):
+    DIRECT = "direct"
+    GROUP = "group"
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+
+
+class Interval(NamedTuple):
+    """A member sees `joined < sequence <= removed`. None: is still a member.
+
+    The interval opens just below the entry that lets the user in and closes with the one that takes him out, so both
+    of them reach him.
+    """
+
+    joined: int
+    removed: int | None = None
+
+
+class Membership(Struct, frozen=True, kw_only=True):
+    """A user's row in a chat. It is never deleted, because people come back."""
+
+    user: UserId
+    role: Role
+    intervals: tuple[Interval, ...]
+    muted_until_ms: int | None = None
+    blocks_other: bool = False
+    blocked_by_other: bool = False
+
+    @property
+    def is_member(self) -> bool:
+        return bool(self.intervals) and self.intervals[-1].removed is None
+
+
+class Standing(NamedTuple):
+    """What a permission hangs on. `role` None: not a member (any more). `since`: the entry that let him in."""
+
+    type: ChatType
+    role: Role | None
+    is_blocked: bool = False
+    since: int = 0
+
+
+class Chat(Struct, frozen=True, kw_only=True):
+    key: ChatKey
+    type: ChatType
+    created_by: UserId
+    member_count: int
+    name: str | None = None
+    is_large: bool = False
+
+
+_DIRECT_MARK, _GROUP_MARK = "d", "g"
+
+
+def direct_chat(tenant: TenantId, one: UserId, other: UserId) -> ChatKey:
+    """The same for both orders, so that two who write to each other for the first time meet in one chat."""
+    return ChatKey(tenant, ChatId(_DIRECT_MARK + _digest("#".join(sorted((one, other))))))
+
+
+def group_chat(tenant: TenantId, owner: UserId, client_key: ClientKey) -> ChatKey:
+    """The same for every try of its making."""
+    return ChatKey(tenant, ChatId(_GROUP_MARK + _digest(f"{owner}#{client_key}")))
+
+
+def _digest(text: str) -> str:
+    return b32encode(hashlib.sha256(text.encode()).digest()[:15]).decode()
+
+
+def type_of(chat: ChatId) -> ChatType:
+    """The id alone tells."""
+    return ChatType.DIRECT if chat.startswith(_DIRECT_MARK) else ChatType.GROUP
+
+
+def standing_of(chat: ChatId, row: Membership | None) -> Standing:
+    if row is None or not row.is_member:
+        return Standing(type_of(chat), None)
+    is_blocked = row.blocks_other or row.blocked_by_other
+    return Standing(type_of(chat), row.role, is_blocked, row.intervals[-1].joined + 1)
+
+
+def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
+    """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
+    cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
+    return [(low, high) for low, high in cut if low < high]
+
+
+def may_see(intervals: Iterable[Interval], sequence: int) -> bool:
+    return any(i.joined < sequence and (i.removed is None or sequence <= i.removed) for i in intervals)

@@ -1,0 +1,57 @@
+"""What managing chats asks of the world."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from tidings.chats.model import Chat, Membership, Standing
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.model import Appended, Begun, Beside, BesideAt, Draft, Proposal
+
+
+class Appends(Protocol):
+    """The log of a chat: whatever changes who may read or write is an entry of it."""
+
+    async def begin(self, chat: ChatKey, draft: Draft, beside: Beside) -> Begun: ...
+
+    async def append(
+        self, chat: ChatKey, proposal: Proposal[Standing], beside_at: BesideAt | None = None
+    ) -> Appended: ...
+
+
+class Rows(Protocol):
+    """The rows of chats and memberships. Reads are strong.
+
+    What is made for a log's transaction holds only if the rows are still as they were read: else nothing is written.
+    """
+
+    async def chat(self, chat: ChatKey) -> Chat | None: ...
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
+
+    async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]: ...
+
+    async def mute(self, chat: ChatKey, user: UserId, until_ms: int | None) -> bool:
+        """False: there is no such row."""
+        ...
+
+    async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
+        """False: they have a direct chat (by now), so the block must go through its log."""
+        ...
+
+    def creation(self, chat: Chat, members: Sequence[Membership]) -> Beside: ...
+
+    def direct_creation(self, chat: Chat, members: Sequence[Membership]) -> Beside:
+        """Holds only if neither of the two blocks the other."""
+        ...
+
+    def admission(self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]) -> Beside:
+        """Members come in; the chat's number of members rises with them."""
+        ...
+
+    def removal(self, chat: Chat, seen: Membership, after: Membership) -> Beside: ...
+
+    def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]]) -> Beside: ...
+
+    def renaming(self, chat: Chat, name: str) -> Beside: ...
+
+    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> Beside: ...

@@ -1,0 +1,86 @@
+"""Who may do what in a chat: one table. And how memberships change, as arithmetic on intervals."""
+
+import hashlib
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from tidings.chats.model import ChatType, Interval, Membership, Role, Standing
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
+
+LARGE_FROM = 100
+"""A chat is large from the first entry after which it has more members than this, for good."""
+
+MAX_STAYS = 8
+"""How many intervals a row holds; `tables/limits.py` has the room for as many."""
+
+
+class Action(StrEnum):
+    READ = "read"
+    SEND = "send"
+    REACT = "react"
+    EDIT_OWN = "edit_own"
+    REDACT_OWN = "redact_own"
+    REDACT_OTHERS = "redact_others"
+    RENAME = "rename"
+    ADD_MEMBERS = "add_members"
+    REMOVE_MEMBER = "remove_member"
+    REMOVE_ADMIN = "remove_admin"
+    CHANGE_ROLE = "change_role"
+    TRANSFER = "transfer"
+    LEAVE = "leave"
+    BLOCK = "block"
+
+
+_MEMBER = {Action.READ, Action.SEND, Action.REACT, Action.EDIT_OWN, Action.REDACT_OWN, Action.LEAVE}
+_ADMIN = _MEMBER | {Action.REDACT_OTHERS, Action.RENAME, Action.ADD_MEMBERS, Action.REMOVE_MEMBER}
+_OWNER = (_ADMIN - {Action.LEAVE}) | {Action.REMOVE_ADMIN, Action.CHANGE_ROLE, Action.TRANSFER}
+
+PERMISSIONS: dict[tuple[ChatType, Role], frozenset[Action]] = {
+    (ChatType.GROUP, Role.MEMBER): frozenset(_MEMBER),
+    (ChatType.GROUP, Role.ADMIN): frozenset(_ADMIN),
+    # an owner hands the group over before leaving it
+    (ChatType.GROUP, Role.OWNER): frozenset(_OWNER),
+    (ChatType.DIRECT, Role.MEMBER): frozenset((_MEMBER - {Action.LEAVE}) | {Action.BLOCK}),
+}
+SILENCED_BY_BLOCK = frozenset({Action.SEND, Action.REACT, Action.EDIT_OWN})
+
+
+def refuse(action: Action, standing: Standing, after: int | None = None) -> Code | None:
+    """Why not; None if he may.
+
+    `after`: where the asker stood when he first tried. Who was out of the chat since then may have been refused by
+    another try, and a refusal holds: he asks anew from where he came back.
+    """
+    if standing.role is None or (after is not None and after < standing.since):
+        return Code.NOT_A_MEMBER
+    if action not in PERMISSIONS.get((standing.type, standing.role), frozenset()):
+        return Code.FORBIDDEN
+    if standing.is_blocked and action in SILENCED_BY_BLOCK:
+        return Code.BLOCKED
+    return None
+
+
+def removal_of(role: Role) -> Action | None:
+    """What it takes to remove somebody of this role; nobody removes an owner."""
+    return {Role.MEMBER: Action.REMOVE_MEMBER, Role.ADMIN: Action.REMOVE_ADMIN}.get(role)
+
+
+def joined(user: UserId, row: Membership | None, role: Role, sequence: int) -> Membership:
+    """The row after the entry at `sequence` let the user in. Intervals of earlier stays are kept."""
+    opened = Interval(sequence - 1)
+    if row is None:
+        return Membership(user=user, role=role, intervals=(opened,))
+    return replace(row, role=role, intervals=(*row.intervals, opened))
+
+
+def left(row: Membership, sequence: int) -> Membership:
+    """The row after the entry at `sequence` took the user out."""
+    last = row.intervals[-1]
+    return replace(row, role=Role.MEMBER, intervals=(*row.intervals[:-1], Interval(last.joined, sequence)))
+
+
+def fingerprint(kind: str, said: bytes) -> bytes:
+    """Of a change of the chat itself, which says nothing secret: a digest needs no key."""
+    return hashlib.sha256(kind.encode() + b"|" + said).digest()[:16]

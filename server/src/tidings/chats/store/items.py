@@ -1,0 +1,69 @@
+"""Chats and memberships as items, and back."""
+
+from tidings.chats.model import Chat, ChatType, Interval, Membership, Role
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.platform.dynamo.values import Attributes, Item, Value
+
+
+def chat_key(chat: ChatKey) -> str:
+    return f"{chat.tenant}#{chat.chat}"
+
+
+def user_key(tenant: TenantId, user: UserId) -> str:
+    return f"{tenant}#{user}"
+
+
+def chat_item(chat: Chat, now: str) -> Attributes:
+    item: dict[str, Value] = {
+        "chat_id": chat_key(chat.key),
+        "chat_type": chat.type.value,
+        "created_by": chat.created_by,
+        "member_count": chat.member_count,
+        "created_at": now,
+        "updated_at": now,
+    }
+    return item if chat.name is None else item | {"name": chat.name}
+
+
+def chat_of(item: Item) -> Chat:
+    tenant, _, chat = item["chat_id"].partition("#")
+    return Chat(
+        key=ChatKey(TenantId(tenant), ChatId(chat)),
+        type=ChatType(item["chat_type"]),
+        created_by=UserId(item["created_by"]),
+        member_count=int(item["member_count"]),
+        name=item.get("name"),
+        is_large=item.get("large", False),
+    )
+
+
+def membership_key(chat: ChatKey, user: UserId) -> dict[str, Value]:
+    return {"chat_id": chat_key(chat), "user_id": user_key(chat.tenant, user)}
+
+
+def membership_item(chat: ChatKey, row: Membership, now: str) -> Attributes:
+    return membership_key(chat, row.user) | {
+        "role": row.role.value,
+        "intervals": intervals_value(row.intervals),
+        "joined_at": now,
+    }
+
+
+def membership_of(item: Item) -> Membership:
+    return Membership(
+        user=UserId(item["user_id"].partition("#")[2]),
+        role=Role(item["role"]),
+        intervals=tuple(Interval(*(int(n) for n in pair)) for pair in item["intervals"]),
+        muted_until_ms=None if item.get("muted_until") is None else int(item["muted_until"]),
+        blocks_other=item.get("blocks", False),
+        blocked_by_other=item.get("blocked", False),
+    )
+
+
+def intervals_value(intervals: tuple[Interval, ...]) -> Value:
+    """A stay that lasts is a list of one."""
+    return [[i.joined] if i.removed is None else [i.joined, i.removed] for i in intervals]
+
+
+def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, Value]:
+    return {"user_id": user_key(tenant, user), "chat_id": f"block#{other}"}

@@ -1,0 +1,46 @@
+"""Ids as types, and ULIDs: where Tidings makes an id itself, it is one of these. Order never comes from them."""
+
+import os
+import time
+from typing import NamedTuple, NewType
+
+TenantId = NewType("TenantId", str)
+ChatId = NewType("ChatId", str)
+UserId = NewType("UserId", str)
+DeviceId = NewType("DeviceId", str)
+ClientKey = NewType("ClientKey", str)
+MessageId = NewType("MessageId", str)
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = [high + low for high in _CROCKFORD for low in _CROCKFORD]
+
+
+class ChatKey(NamedTuple):
+    """A chat within its tenant: what every key of it is made of."""
+
+    tenant: TenantId
+    chat: ChatId
+
+
+def new_ulid() -> str:
+    """48 bits of milliseconds, 80 of chance, in 26 characters."""
+    return encode_ulid(time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)))
+
+
+def encode_ulid(at_ms: int, chance: int) -> str:
+    value = (at_ms << 80) | chance
+    pairs = [_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)]
+    return "".join(pairs)
+
+
+def message_id(chat: ChatId, sequence: int) -> MessageId:
+    """Spells where the message is, so that finding it takes no index."""
+    return MessageId(f"{chat}.{sequence}")
+
+
+def split_message_id(name: MessageId) -> tuple[ChatId, int] | None:
+    """None for what is not a message's id."""
+    chat, _, sequence = name.rpartition(".")
+    if not chat or not sequence.isdecimal() or not sequence.isascii() or sequence.startswith("0"):
+        return None
+    return ChatId(chat), int(sequence)

@@ -1,0 +1,1 @@
+"""The log of a chat: append, history, edits."""

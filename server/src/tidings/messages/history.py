@@ -1,0 +1,170 @@
+"""The flow "history": what a user may see of a chat, page by page. Every answer says which range it covers."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from tidings.chats.model import Interval, may_see, visible
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages import content as contents
+from tidings.messages.content import Content
+from tidings.messages.model import Entry, Kind
+from tidings.messages.ports import Keys, Reader, ReadingKeys, Stays
+
+MAX_LIMIT = 200
+_NO_END = 10**15 - 1
+
+
+class State(StrEnum):
+    THERE = "there"
+    REDACTED = "redacted"
+    EXPIRED = "expired"
+
+
+class Shown(NamedTuple):
+    """An entry as a reader gets it. `content` only for messages whose state is `there`."""
+
+    entry: Entry
+    state: State
+    content: Content | None
+
+
+class Page(NamedTuple):
+    """Newest first. Complete for this reader in `(after, up_to]`: what is not here in that range is not his to see."""
+
+    entries: tuple[Shown, ...]
+    after: int
+    up_to: int
+    has_older: bool
+    has_newer: bool
+
+
+class History:
+    def __init__(self, reader: Reader, stays: Stays, keys: Keys, clock: Clock) -> None:
+        self._reader = reader
+        self._stays = stays
+        self._keys = keys
+        self._clock = clock
+
+    async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> Page:
+        """The newest entries below `before`, or of all."""
+        intervals = await self._intervals(chat, user)
+        top = _NO_END if before is None else before - 1
+        found = await self._backward(chat, intervals, top, _bounded(limit))
+        after = found[-1].sequence - 1 if len(found) == _bounded(limit) else 0
+        up_to = top if before is not None else (found[0].sequence if found else 0)
+        is_cut = before is not None and bool(visible(intervals, up_to, _NO_END))
+        return await self._page(chat, found, (after, up_to), intervals, has_newer=is_cut)
+
+    async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> Page:
+        """The oldest entries above `after`: how a reader catches up."""
+        intervals = await self._intervals(chat, user)
+        size = _bounded(limit)
+        found = await self._forward(chat, intervals, after, size + 1)
+        more, found = len(found) > size, found[:size]
+        up_to = found[-1].sequence if found else after
+        return await self._page(chat, found[::-1], (after, up_to), intervals, has_newer=more)
+
+    async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page:
+        """Entries on both sides of one, for a link into a chat."""
+        half = max(1, _bounded(limit) // 2)
+        older = await self.before(chat, user, sequence + 1, half)
+        newer = await self.after(chat, user, sequence, half)
+        return Page(newer.entries + older.entries, older.after, newer.up_to, older.has_older, newer.has_newer)
+
+    async def one(self, chat: ChatKey, user: UserId, sequence: int) -> Shown:
+        intervals = await self._intervals(chat, user)
+        entry = await self._reader.one(chat, sequence) if may_see(intervals, sequence) else None
+        if entry is None:
+            raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
+        return (await self._show(chat, [entry]))[0]
+
+    async def _intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        intervals = await self._stays.intervals(chat, user)
+        if not intervals:
+            raise TidingsError(Code.NOT_A_MEMBER, "The user was never a member of this chat.")
+        return intervals
+
+    async def _backward(
+        self, chat: ChatKey, intervals: Sequence[Interval], up_to: int, limit: int
+    ) -> list[Entry]:
+        found: list[Entry] = []
+        for low, high in reversed(visible(intervals, 0, up_to)):
+            found += await self._read(chat, low, high, limit - len(found), newest_first=True)
+            if len(found) >= limit:
+                break
+        return found
+
+    async def _forward(
+        self, chat: ChatKey, intervals: Sequence[Interval], after: int, limit: int
+    ) -> list[Entry]:
+        found: list[Entry] = []
+        for low, high in visible(intervals, after, _NO_END):
+            found += await self._read(chat, low, high, limit - len(found), newest_first=False)
+            if len(found) >= limit:
+                break
+        return found
+
+    async def _read(
+        self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
+    ) -> list[Entry]:
+        """A read may give less than there is; the log is dense, so the next one goes on where it stopped."""
+        found: list[Entry] = []
+        while len(found) < limit and after < up_to:
+            part = await self._reader.range(chat, after, up_to, limit - len(found), newest_first=newest_first)
+            if not part:
+                break
+            found += part
+            last = part[-1].sequence
+            after, up_to = (after, last - 1) if newest_first else (last, up_to)
+        return found
+
+    async def _page(
+        self,
+        chat: ChatKey,
+        found: list[Entry],
+        covers: tuple[int, int],
+        intervals: Sequence[Interval],
+        *,
+        has_newer: bool,
+    ) -> Page:
+        shown = await self._show(chat, found)
+        after, up_to = covers
+        return Page(tuple(shown), after, up_to, bool(visible(intervals, 0, after)), has_newer)
+
+    async def _show(self, chat: ChatKey, entries: Sequence[Entry]) -> list[Shown]:
+        """Ephemeral content stands apart; it is asked for only where there is some to show."""
+        now_ms = self._clock.now_ms()
+        alive = [
+            e.sequence for e in entries if e.visible_until_ms is not None and state(e, now_ms) is State.THERE
+        ]
+        apart = await self._reader.ephemeral(chat, min(alive) - 1, max(alive)) if alive else {}
+        sealed = [e.content or apart.get(e.sequence) for e in entries]
+        keys = await self._keys.to_read(chat.tenant, [content for content in sealed if content is not None])
+        return [
+            self._shown(chat, e, content, keys, now_ms) for e, content in zip(entries, sealed, strict=True)
+        ]
+
+    def _shown(
+        self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: ReadingKeys, now_ms: int
+    ) -> Shown:
+        now = state(entry, now_ms)
+        if now is not State.THERE or sealed is None:
+            is_gone = entry.kind is Kind.MESSAGE and now is State.THERE
+            return Shown(entry, State.EXPIRED if is_gone else now, None)
+        return Shown(entry, now, contents.decode(keys.unseal(chat, entry.sequence, sealed)))
+
+
+def state(entry: Entry, now_ms: int) -> State:
+    """Hidden at once, whatever the store has deleted by now."""
+    if entry.redacted_at_ms is not None:
+        return State.REDACTED
+    if entry.visible_until_ms is not None and entry.visible_until_ms <= now_ms:
+        return State.EXPIRED
+    return State.THERE
+
+
+def _bounded(limit: int) -> int:
+    return min(max(limit, 1), MAX_LIMIT)

@@ -1,0 +1,297 @@
+"""Group commit: one lane per chat, at most one append in flight in it, those who wait go together.
+
+Whoever finds the lane idle works it himself, turn by turn, until he has his answer; then he hands it on. A proposal
+leaves the lane only with its answer, so a worker that is cancelled or fails leaves nothing half-done behind: the next
+one judges it anew, against a log that tells whether it stands.
+"""
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey
+from tidings.messages.model import Appended, BesideAt, Entry, Proposal, Refusal
+from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome
+from tidings.messages.rules import (
+    ADMITTED,
+    Ahead,
+    NeedsConfirming,
+    NeedsKeys,
+    NeedsStanding,
+    Verdict,
+    judge,
+    place,
+    repeat_of,
+)
+from tidings.messages.view import View
+
+if TYPE_CHECKING:
+    from tidings.messages.model import SendKey
+
+MAX_BATCH = 25
+
+type Answer = Appended | TidingsError
+
+
+class World[S](NamedTuple):
+    """What every lane of a process shares."""
+
+    log: Log
+    members: Members[S]
+    clock: Clock
+    epoch: int
+
+
+class Waiting[S]:
+    """A proposal in a lane, and how its sender hears of it."""
+
+    __slots__ = ("answer", "beside_at", "is_confirmed", "is_fresh", "proposal", "wake")
+
+    def __init__(self, proposal: Proposal[S], beside_at: BesideAt | None) -> None:
+        self.proposal = proposal
+        self.beside_at = beside_at
+        self.is_fresh = False
+        self.is_confirmed = False
+        self.answer: Answer | None = None
+        self.wake: asyncio.Future[None] | None = None
+
+    @property
+    def is_keyed(self) -> bool:
+        return self.proposal.after is None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whatever writes a second item goes alone."""
+        return self.is_keyed or self.beside_at is not None
+
+
+class Lane[S]:
+    def __init__(self, chat: ChatKey, world: World[S]) -> None:
+        self.chat = chat
+        self.view: View[S] | None = None
+        self.is_busy = False
+        self._world = world
+        self._waiting: deque[Waiting[S]] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    async def append(self, proposal: Proposal[S], beside_at: BesideAt | None) -> Appended:
+        waiting = Waiting(proposal, beside_at)
+        self._waiting.append(waiting)
+        try:
+            await (self._wait(waiting) if self.is_busy else self._work(waiting))
+        finally:
+            answer = waiting.answer
+            if answer is None:
+                self._waiting.remove(waiting)
+        if isinstance(answer, Appended):
+            return answer
+        raise answer or AssertionError("a lane was left without an answer")
+
+    def begin(self, first: Entry) -> None:
+        """The first entry was just written by this process, so the view need not be read."""
+        self.view = View(first)
+
+    def observe(self, entry: Entry) -> None:
+        """An entry that passed through this process moves the view, if it is the next one."""
+        if self.view is not None and entry.sequence == self.view.head + 1:
+            self.view.apply(entry)
+
+    async def _wait(self, waiting: Waiting[S]) -> None:
+        waiting.wake = asyncio.get_running_loop().create_future()
+        await waiting.wake
+
+    async def _work(self, mine: Waiting[S]) -> None:
+        self.is_busy = True
+        try:
+            while mine.answer is None:
+                await self._turn()
+        finally:
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        self.is_busy = any(waiting.wake for waiting in self._waiting)
+        if self.is_busy:
+            self._task = asyncio.create_task(self._work_for_others())
+
+    async def _work_for_others(self) -> None:
+        try:
+            while self._waiting:
+                await self._turn()
+        except Exception:
+            self._settle_all(TidingsError(Code.INTERNAL, "Something is wrong with this chat's lane."))
+            raise
+        finally:
+            self.is_busy = False
+
+    async def _turn(self) -> None:
+        """One step for the proposals at the front: answer them, learn what they need, or append them."""
+        try:
+            view = self.view or await self._fill()
+            batch, in_need = self._choose(view)
+            if batch:
+                await self._commit(view, batch)
+            elif in_need:
+                await self._learn(view, *in_need)
+        except TidingsError as error:
+            self._settle_all(error)
+
+    async def _fill(self) -> View[S]:
+        """A cold view: the head first. What is read of the senders after it is then as of this head or later."""
+        newest = await self._world.log.newest(self.chat)
+        if newest is None:
+            raise TidingsError(Code.CHAT_NOT_FOUND, "There is no such chat.")
+        self.view = View(newest)
+        return self.view
+
+    def _choose(self, view: View[S]) -> tuple[list[Waiting[S]], tuple[Waiting[S], Verdict] | None]:
+        """Those at the front that can go together, in the order they came; or the first that lacks something."""
+        batch: list[Waiting[S]] = []
+        keys: set[SendKey] = set()
+        while len(batch) < min(MAX_BATCH, len(self._waiting)):
+            waiting = self._waiting[len(batch)]
+            if batch and (waiting.is_alone or batch[0].is_alone):
+                break
+            verdict = judge(view, keys, waiting.proposal, is_fresh=waiting.is_fresh)
+            if self._settles(waiting, verdict):
+                continue
+            if verdict is not ADMITTED:
+                return (batch, None) if batch else ([], (waiting, verdict))
+            batch.append(waiting)
+            keys.add(waiting.proposal.draft.key)
+        return batch, None
+
+    def _settles(self, waiting: Waiting[S], verdict: Verdict) -> bool:
+        match verdict:
+            case Appended():
+                self._settle(waiting, verdict)
+            case Refusal(code) if not waiting.is_keyed or code is Code.KEY_CONFLICT:
+                self._settle(waiting, refused(code))
+            case _:
+                return False
+        return True
+
+    async def _learn(self, view: View[S], waiting: Waiting[S], verdict: Verdict) -> None:
+        match verdict:
+            case Ahead() | NeedsConfirming():
+                await self._follow(view)
+                waiting.is_fresh = True
+            case NeedsKeys(after):
+                up_to = view.floor
+                view.learn_keys(await self._world.log.keys(self.chat, after, up_to), after)
+            case NeedsStanding():
+                sender, asked_after = waiting.proposal.draft.sender, view.standing_asked_after
+                standing = await self._world.members.standing(self.chat, sender)
+                view.learn_standing(sender, standing, asked_after)
+            case Refusal(code):
+                await self._refuse(waiting, refused(code))
+            case _:
+                raise AssertionError(f"{verdict} at the front of a lane")
+
+    async def _refuse(self, waiting: Waiting[S], error: TidingsError) -> None:
+        """Who keeps no position may have got in before, or may yet by a try that waits elsewhere.
+
+        So the refusal is put where the key's answer stands, unless one stands there already.
+        """
+        draft = waiting.proposal.draft
+        if waiting.is_keyed and error.code is not Code.KEY_CONFLICT:
+            found = await self._world.log.refuse_key(self.chat, draft, error.code)
+            if found is not None:
+                self._settle_repeat(waiting, found if isinstance(found, Refusal) else repeat_of(found, draft))
+                return
+        self._settle(waiting, error)
+
+    async def _refuse_change(self, view: View[S], waiting: Waiting[S], error: TidingsError) -> None:
+        """A row was read that refuses it; perhaps because of an earlier try, which then stands in the log."""
+        if waiting.is_confirmed:
+            await self._refuse(waiting, error)
+        else:
+            await self._follow(view)
+            waiting.is_confirmed = True
+
+    async def _commit(self, view: View[S], batch: list[Waiting[S]]) -> None:
+        entries = self._place(view, [w.proposal for w in batch])
+        first = batch[0]
+        try:
+            beside = first.beside_at and first.beside_at(entries[0].sequence)
+        except TidingsError as error:
+            await self._refuse_change(view, first, error)
+            return
+        try:
+            outcome = await self._world.log.append(self.chat, entries, beside, is_keyed=first.is_keyed)
+        except TidingsError as error:
+            for waiting in batch:
+                self._settle(waiting, error)
+            return
+        await self._take(view, batch, entries, outcome)
+
+    async def _take(
+        self, view: View[S], batch: list[Waiting[S]], entries: list[Entry], outcome: Outcome
+    ) -> None:
+        match outcome:
+            case Committed():
+                for waiting, entry in zip(batch, entries, strict=True):
+                    view.apply(entry)
+                    self._settle(waiting, Appended(entry.sequence, is_repeat=False))
+            case Occupied(there):
+                if there is not None and there.sequence == view.head + 1:
+                    view.apply(there)
+                await self._follow(view)
+            case KeyTaken(found):
+                draft = batch[0].proposal.draft
+                self._settle_repeat(
+                    batch[0], found if isinstance(found, Refusal) else repeat_of(found, draft)
+                )
+            case _:
+                self._settle(batch[0], refused(Code.CHANGED_MEANWHILE))
+
+    def _place(self, view: View[S], proposals: list[Proposal[S]]) -> list[Entry]:
+        """Sealed for the place they get: at another place the content is sealed anew."""
+        world, now_ms, ordinal = self._world, self._world.clock.now_ms(), view.ordinal
+        entries: list[Entry] = []
+        for sequence, proposal in enumerate(proposals, view.head + 1):
+            content = proposal.sealed_for(self.chat, sequence)
+            entry = place(
+                proposal.draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=world.epoch
+            )
+            ordinal = entry.ordinal
+            entries.append(entry)
+        return entries
+
+    async def _follow(self, view: View[S]) -> None:
+        has_more = True
+        while has_more:
+            entries, has_more = await self._world.log.follow(self.chat, view.head)
+            for entry in entries:
+                view.apply(entry)
+        view.reached_head()
+
+    def _settle_repeat(self, waiting: Waiting[S], repeat: Appended | Refusal) -> None:
+        self._settle(waiting, refused(repeat.code) if isinstance(repeat, Refusal) else repeat)
+
+    def _settle(self, waiting: Waiting[S], answer: Answer) -> None:
+        waiting.answer = answer
+        if waiting in self._waiting:  # else its sender went away while it was under way
+            self._waiting.remove(waiting)
+        if waiting.wake is not None and not waiting.wake.done():
+            waiting.wake.set_result(None)
+
+    def _settle_all(self, error: TidingsError) -> None:
+        for waiting in list(self._waiting):
+            self._settle(waiting, error)
+
+
+def refused(code: Code) -> TidingsError:
+    return TidingsError(code, _REASONS[code])
+
+
+_REASONS = {
+    Code.KEY_CONFLICT: "A message with this key was sent before, with other content.",
+    Code.AFTER_ABOVE_HEAD: "`after` lies above everything that was ever committed in this chat.",
+    Code.CATCH_UP_FIRST: "`after` lies too far back: read what came since, then send again.",
+    Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
+    Code.FORBIDDEN: "The sender may not do this in this chat.",
+    Code.BLOCKED: "One of the two has blocked the other.",
+    Code.CHANGED_MEANWHILE: "What was to be changed has changed meanwhile: read it again.",
+}

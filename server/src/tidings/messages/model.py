@@ -1,0 +1,157 @@
+"""What stands in a log, and what wants to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, ClientKey, UserId
+
+
+class Kind(StrEnum):
+    CREATE = "create"
+    MESSAGE = "message"
+    EDIT = "edit"
+    REDACTION = "redaction"
+    REACTION = "reaction"
+    JOIN = "join"
+    LEAVE = "leave"
+    ROLE = "role"
+    RENAME = "rename"
+    BLOCK = "block"
+
+
+CHANGES_STANDING = frozenset({Kind.CREATE, Kind.JOIN, Kind.LEAVE, Kind.ROLE, Kind.BLOCK})
+"""After one of these, who may send is to be asked again."""
+
+
+class SendKey(NamedTuple):
+    """What makes two tries the same message, within a chat."""
+
+    sender: UserId
+    client_key: ClientKey
+
+
+class Draft(Struct, frozen=True, kw_only=True, gc=False):
+    """An entry that has no place yet. `body` is plain; it is sealed for the place that it gets."""
+
+    kind: Kind
+    sender: UserId
+    client_key: ClientKey
+    fingerprint: bytes
+    body: bytes | None = None
+    content_type: str | None = None
+    visible_until_ms: int | None = None
+    refers_to: int | None = None
+    emoji: str | None = None
+    name: str | None = None
+    role: str | None = None
+    users: tuple[UserId, ...] = ()
+    member_count: int | None = None
+
+    @property
+    def key(self) -> SendKey:
+        return SendKey(self.sender, self.client_key)
+
+
+class Entry(Struct, frozen=True, kw_only=True, gc=False):
+    """One item of a log. `content` is as stored: sealed if the tenant encrypts, None if it was emptied."""
+
+    sequence: int
+    ordinal: int
+    kind: Kind
+    sender: UserId
+    client_key: ClientKey
+    fingerprint: bytes
+    created_at_ms: int
+    epoch: int = 0
+    content: bytes | None = None
+    content_type: str | None = None
+    edited_at_ms: int | None = None
+    redacted_at_ms: int | None = None
+    visible_until_ms: int | None = None
+    refers_to: int | None = None
+    emoji: str | None = None
+    name: str | None = None
+    role: str | None = None
+    users: tuple[UserId, ...] = ()
+    member_count: int | None = None
+    large: bool = False
+    reaction_counts: dict[str, int] | None = None
+    reaction_users: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> SendKey:
+        return SendKey(self.sender, self.client_key)
+
+
+class Seen(NamedTuple):
+    """Where a message with this key stands, and what it said when it was sent."""
+
+    sequence: int
+    fingerprint: bytes
+
+
+class Appended(NamedTuple):
+    """The answer to a send, the first time and every time after."""
+
+    sequence: int
+    is_repeat: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No, for good: no other try of this message gets in either."""
+
+    code: Code
+
+
+class Begun(NamedTuple):
+    """A log's first entry. Not new: `first` is what stood there; None if something beside it was in the way."""
+
+    first: Entry | None
+    is_new: bool
+
+
+class Seal(Protocol):
+    """Content at rest. The place is part of what is sealed: a body can't be moved."""
+
+    def __call__(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
+
+
+class Check[S](Protocol):
+    """Why somebody of this standing may not do it; None if he may.
+
+    With `after`, a membership counts only if it began at or before it: whoever was out in between may have been told
+    so by another try.
+    """
+
+    def __call__(self, standing: S, after: int | None, /) -> Code | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal[S]:
+    """A draft, where its client stood when it first tried, and what is asked of the sender.
+
+    `after` None: the client keeps no position, an idempotency row stands in for it.
+    """
+
+    draft: Draft
+    may: Check[S]
+    after: int | None = None
+    seal: Seal | None = None
+
+    def sealed_for(self, chat: ChatKey, sequence: int) -> bytes | None:
+        body = self.draft.body
+        return body if body is None or self.seal is None else self.seal(chat, sequence, body)
+
+
+class Beside(Protocol):
+    """What is written with an entry, in one transaction. Only adapters know its shape; they make it and take it."""
+
+
+type BesideAt = Callable[[int], Beside]
+"""Makes what goes beside an entry, once its sequence is known; asked again for another place."""

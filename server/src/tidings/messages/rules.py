@@ -1,0 +1,119 @@
+"""What may be appended, as of a view. Pure: reads nothing, awaits nothing."""
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Final
+
+from tidings.kernel.errors import Code
+from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal, Refusal, Seen, SendKey
+from tidings.messages.view import View
+
+MAX_BACK: Final = 10_000
+"""How far back `after` may lie before the client must catch up first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """The client has seen more than the view: look again before judging."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsKeys:
+    """The view does not reach back to where the client stood."""
+
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsStanding:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsConfirming:
+    """The row would refuse him; the log is read up to the head before it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """The same key is in this batch already; its fate decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    pass
+
+
+type Verdict = Appended | Refusal | Ahead | NeedsKeys | NeedsStanding | NeedsConfirming | Twin | Admitted
+
+AHEAD, NEEDS_STANDING, NEEDS_CONFIRMING = Ahead(), NeedsStanding(), NeedsConfirming()
+TWIN, ADMITTED = Twin(), Admitted()
+
+
+def judge[S](view: View[S], before: Container[SendKey], proposal: Proposal[S], *, is_fresh: bool) -> Verdict:
+    """The duplicate check comes before the membership check: who was removed after his message got in still hears so.
+
+    `is_fresh`: the view was read to the head after the proposal came in.
+    """
+    key = proposal.draft.key
+    seen = view.find(key)
+    if seen is not None:
+        return repeat_of(seen, proposal.draft)
+    if key in before:
+        return TWIN
+    after = _judge_after(view, proposal.after, is_fresh=is_fresh)
+    return after or _judge_standing(view, proposal, is_fresh=is_fresh)
+
+
+def repeat_of(seen: Seen, draft: Draft) -> Appended | Refusal:
+    """Held against what was sent then, not against what an edit or a redaction made of it."""
+    if seen.fingerprint != draft.fingerprint:
+        return Refusal(Code.KEY_CONFLICT)
+    return Appended(seen.sequence, is_repeat=True)
+
+
+def _judge_after[S](view: View[S], after: int | None, *, is_fresh: bool) -> Verdict | None:
+    if after is None:
+        return None
+    if after > view.head:
+        return Refusal(Code.AFTER_ABOVE_HEAD) if is_fresh else AHEAD
+    if view.head - after > MAX_BACK:
+        return Refusal(Code.CATCH_UP_FIRST)
+    return NeedsKeys(after) if after < view.floor else None
+
+
+def _judge_standing[S](view: View[S], proposal: Proposal[S], *, is_fresh: bool) -> Verdict:
+    """Admitting is cheap, because the put fails if the view is behind. Nothing vouches for a refusal but reading on."""
+    standing = view.standings.get(proposal.draft.sender)
+    if standing is None:
+        return NEEDS_STANDING
+    refused = proposal.may(standing, proposal.after)
+    if refused is None:
+        return ADMITTED
+    is_confirmed = is_fresh and view.may_refuse(proposal.draft.sender)
+    return Refusal(refused) if is_confirmed else NEEDS_CONFIRMING
+
+
+def place(
+    draft: Draft, sequence: int, ordinal_before: int, *, now_ms: int, content: bytes | None, epoch: int
+) -> Entry:
+    """The entry that the draft becomes at this sequence. Messages count as unread, the rest doesn't."""
+    return Entry(
+        sequence=sequence,
+        ordinal=ordinal_before + (draft.kind is Kind.MESSAGE),
+        kind=draft.kind,
+        sender=draft.sender,
+        client_key=draft.client_key,
+        fingerprint=draft.fingerprint,
+        created_at_ms=now_ms,
+        epoch=epoch,
+        content=content,
+        content_type=draft.content_type,
+        visible_until_ms=draft.visible_until_ms,
+        refers_to=draft.refers_to,
+        emoji=draft.emoji,
+        name=draft.name,
+        role=draft.role,
+        users=draft.users,
+        member_count=draft.member_count,
+    )

@@ -1,0 +1,7 @@
+"""The log in DynamoDB: written, read, changed."""
+
+from tidings.messages.store.changes import DynamoChanges
+from tidings.messages.store.log import DynamoLog
+from tidings.messages.store.reads import DynamoReader
+
+__all__ = ["DynamoChanges", "DynamoLog", "DynamoReader"]

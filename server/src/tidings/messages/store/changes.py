@@ -1,0 +1,74 @@
+"""What goes beside an entry that changes a message. Each holds only if the message is as it was read."""
+
+from collections.abc import Mapping, Sequence
+
+from tidings.kernel.ids import ChatKey
+from tidings.messages.model import Draft, Entry
+from tidings.messages.store.items import ephemeral_partition, partition, time_text
+from tidings.platform.dynamo.beside import Beside
+from tidings.platform.dynamo.transactions import Delete, Put, Update
+from tidings.platform.dynamo.values import Value
+from tidings.tables.patterns import messages as patterns
+
+_TABLE = "messages"
+_NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
+
+
+class DynamoChanges:
+    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> Beside:
+        """`expires_at` is the table's TTL attribute: it stands here and never in the log itself."""
+        if draft.visible_until_ms is None:
+            raise ValueError("a message that does not expire has its content in the log")
+        item: dict[str, Value] = {
+            "chat_id": ephemeral_partition(chat),
+            "sequence": sequence,
+            "content": content,
+            # rounded up: the store never deletes what may still be seen
+            "expires_at": -(-draft.visible_until_ms // 1000),
+        }
+        put = Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
+        return Beside(patterns.APPEND_EPHEMERAL, (put,))
+
+    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> Beside:
+        update = Update(
+            table=_TABLE,
+            key=_key(chat, seen),
+            update="SET content = :content, edited_at = :now",
+            condition=_NOT_REDACTED,
+            values={":content": content, ":now": time_text(now_ms)},
+        )
+        return Beside(patterns.APPEND_CHANGE, (update,))
+
+    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> Beside:
+        empty = Update(
+            table=_TABLE,
+            key=_key(chat, seen),
+            update="SET redacted_at = :now REMOVE content, content_type, reaction_counts, reaction_users",
+            condition=_NOT_REDACTED,
+            values={":now": time_text(now_ms)},
+        )
+        if seen.visible_until_ms is None:
+            return Beside(patterns.APPEND_CHANGE, (empty,))
+        apart = Delete(table=_TABLE, key={"chat_id": ephemeral_partition(chat), "sequence": seen.sequence})
+        return Beside(patterns.APPEND_CHANGE, (empty, apart))
+
+    def reactions(
+        self, chat: ChatKey, seen: Entry, counts: Mapping[str, int], users: Sequence[str]
+    ) -> Beside:
+        values: dict[str, Value] = {":counts": dict(counts), ":users": list(users)}
+        condition = f"{_NOT_REDACTED} AND attribute_not_exists(reaction_counts)"
+        if seen.reaction_counts is not None:
+            condition = f"{_NOT_REDACTED} AND reaction_counts = :seen AND reaction_users = :seen_users"
+            values |= {":seen": dict(seen.reaction_counts), ":seen_users": list(seen.reaction_users)}
+        update = Update(
+            table=_TABLE,
+            key=_key(chat, seen),
+            update="SET reaction_counts = :counts, reaction_users = :users",
+            condition=condition,
+            values=values,
+        )
+        return Beside(patterns.APPEND_CHANGE, (update,))
+
+
+def _key(chat: ChatKey, seen: Entry) -> dict[str, Value]:
+    return {"chat_id": partition(chat), "sequence": seen.sequence}

@@ -1,0 +1,140 @@
+"""Entries as items of the table `messages`, and back. Names as the data model gives them; what is empty is left out.
+
+A message's id is not stored: it spells the item's own key.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, ClientKey, UserId
+from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
+from tidings.platform.dynamo.values import Attributes, Item, Value
+
+_OPTIONAL = (
+    ("content", "content"),
+    ("content_type", "content_type"),
+    ("visible_until", "visible_until_ms"),
+    ("refers_to", "refers_to"),
+    ("emoji", "emoji"),
+    ("name", "name"),
+    ("role", "role"),
+    ("member_count", "member_count"),
+)
+
+KEYS_ONLY = "#s, #o, #k, #u, #c, #f"
+KEYS_ONLY_NAMES = {
+    "#s": "sequence",
+    "#o": "ordinal",
+    "#k": "kind",
+    "#u": "sender_id",
+    "#c": "client_message_id",
+    "#f": "fingerprint",
+}
+
+
+def partition(chat: ChatKey) -> str:
+    return f"{chat.tenant}#{chat.chat}"
+
+
+def ephemeral_partition(chat: ChatKey) -> str:
+    return f"{chat.tenant}#{chat.chat}#ephemeral"
+
+
+def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
+    item: dict[str, Value] = {
+        "chat_id": partition(chat),
+        "sequence": entry.sequence,
+        "ordinal": entry.ordinal,
+        "kind": entry.kind.value,
+        "sender_id": entry.sender,
+        "client_message_id": entry.client_key,
+        "fingerprint": entry.fingerprint,
+        "created_at": time_text(entry.created_at_ms),
+    }
+    for name, field in _OPTIONAL:
+        value = getattr(entry, field)
+        if value is not None:
+            item[name] = value
+    if entry.users:
+        item["users"] = list(entry.users)
+    if entry.epoch:
+        item["epoch"] = entry.epoch
+    if entry.large:
+        item["large"] = True
+    return item
+
+
+def entry_of(item: Item) -> Entry:
+    """Also of an item that was read with `KEYS_ONLY`: what a view needs is always there."""
+    created_at = item.get("created_at")
+    return Entry(
+        sequence=int(item["sequence"]),
+        ordinal=int(item["ordinal"]),
+        kind=Kind(item["kind"]),
+        sender=UserId(item["sender_id"]),
+        client_key=ClientKey(item["client_message_id"]),
+        fingerprint=item["fingerprint"],
+        created_at_ms=0 if created_at is None else time_ms(created_at),
+        epoch=int(item.get("epoch", 0)),
+        edited_at_ms=_optional_ms(item, "edited_at"),
+        redacted_at_ms=_optional_ms(item, "redacted_at"),
+        users=tuple(item.get("users", ())),
+        large=item.get("large", False),
+        reaction_counts=_counts(item.get("reaction_counts")),
+        reaction_users=tuple(item.get("reaction_users", ())),
+        **{field: item.get(name) for name, field in _OPTIONAL},
+    )
+
+
+def key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
+    """The idempotency row of a sender that keeps no position."""
+    return {
+        "chat_id": partition(chat),
+        "client_message_id": key_sort(entry.key),
+        "sequence": entry.sequence,
+        "fingerprint": entry.fingerprint,
+        "created_at": time_text(entry.created_at_ms),
+        "ttl": entry.created_at_ms // 1000 + ttl_s,
+    }
+
+
+def key_sort(key: SendKey) -> str:
+    return f"{key.sender}#{key.client_key}"
+
+
+def refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: int) -> Attributes:
+    """The same row with a refusal in the place of a sequence, so that no other try gets in."""
+    return {
+        "chat_id": partition(chat),
+        "client_message_id": key_sort(draft.key),
+        "refused": code.value,
+        "created_at": time_text(now_ms),
+        "ttl": now_ms // 1000 + ttl_s,
+    }
+
+
+def answer_of(item: Item) -> Seen | Refusal:
+    if "refused" in item:
+        return Refusal(Code(item["refused"]))
+    return Seen(int(item["sequence"]), item["fingerprint"])
+
+
+def time_text(at_ms: int) -> str:
+    """2026-11-15T02:11:21.957Z"""
+    at = datetime.fromtimestamp(at_ms // 1000, UTC)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03}Z"
+
+
+def time_ms(text: str) -> int:
+    at = datetime.fromisoformat(text)
+    return round(at.timestamp() * 1000)
+
+
+def _optional_ms(item: Item, name: str) -> int | None:
+    value: Any = item.get(name)
+    return None if value is None else time_ms(value)
+
+
+def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:
+    return None if value is None else {emoji: int(count) for emoji, count in value.items()}

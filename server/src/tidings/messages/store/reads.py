@@ -1,0 +1,60 @@
+"""The log for those who read it."""
+
+from collections.abc import Mapping, Sequence
+
+from tidings.kernel.ids import ChatKey
+from tidings.messages.model import Entry
+from tidings.messages.store.items import entry_of, ephemeral_partition, partition
+from tidings.messages.store.outcomes import unread
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.queries import Query
+from tidings.tables.patterns import messages as patterns
+
+_BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
+_NAMES = {"#s": "sequence"}
+
+
+class DynamoReader:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def range(
+        self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
+    ) -> Sequence[Entry]:
+        query = Query(
+            condition=_BETWEEN,
+            names=_NAMES,
+            values={":c": partition(chat), ":low": after + 1, ":high": up_to},
+            limit=limit,
+            backward=newest_first,
+        )
+        pattern = patterns.READ_RECENT if newest_first else patterns.READ_AFTER
+        try:
+            page = await self._client.query(pattern, query)
+        except DynamoError as error:
+            unread(error)
+        return [entry_of(item) for item in page.items]
+
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
+        try:
+            item = await self._client.get(
+                patterns.READ_ONE, {"chat_id": partition(chat), "sequence": sequence}
+            )
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else entry_of(item)
+
+    async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
+        query = Query(
+            condition=_BETWEEN,
+            names=_NAMES,
+            values={":c": ephemeral_partition(chat), ":low": after + 1, ":high": up_to},
+        )
+        found: dict[int, bytes] = {}
+        try:
+            async for page in self._client.pages(patterns.READ_EPHEMERAL, query):
+                found |= {int(item["sequence"]): item["content"] for item in page.items}
+        except DynamoError as error:
+            unread(error)
+        return found

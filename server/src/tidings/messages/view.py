@@ -1,0 +1,74 @@
+"""A writer's view of one chat: a follower of its log. Stale at worst, never wrong.
+
+It moves entry by entry only, so that what it knows up to `head` is everything up to `head`.
+"""
+
+from collections.abc import Iterable
+
+from tidings.kernel.ids import UserId
+from tidings.messages.model import CHANGES_STANDING, Entry, Seen, SendKey
+
+KEYS_KEPT = 512
+
+
+class View[S]:
+    """`S` is what is known of a member's standing; the log only says when to ask again."""
+
+    __slots__ = ("_confirmed", "_keys", "floor", "head", "ordinal", "standing_asked_after", "standings")
+
+    def __init__(self, newest: Entry) -> None:
+        self.head = newest.sequence
+        self.ordinal = newest.ordinal
+        # keys are known for (floor, head]
+        self.floor = newest.sequence - 1
+        self.standings: dict[UserId, S] = {}
+        self.standing_asked_after = newest.sequence
+        self._confirmed: set[UserId] = set()
+        self._keys: dict[SendKey, Seen] = {newest.key: Seen(newest.sequence, newest.fingerprint)}
+
+    def find(self, key: SendKey) -> Seen | None:
+        return self._keys.get(key)
+
+    def apply(self, entry: Entry) -> None:
+        """Move by one. An entry that is known already changes nothing; one that is ahead is a mistake."""
+        if entry.sequence <= self.head:
+            return
+        if entry.sequence != self.head + 1:
+            raise ValueError(f"a view at {self.head} can't jump to {entry.sequence}")
+        self.head, self.ordinal = entry.sequence, entry.ordinal
+        self._keys[entry.key] = Seen(entry.sequence, entry.fingerprint)
+        if entry.kind in CHANGES_STANDING:
+            self.standing_asked_after = entry.sequence
+            self.standings.clear()
+            self._confirmed.clear()
+        if self.head - self.floor > 2 * KEYS_KEPT:
+            self._forget()
+
+    def learn_standing(self, user: UserId, standing: S, asked_after: int) -> bool:
+        """Counts only if no entry that changes standings has passed since it was asked for."""
+        if self.standing_asked_after != asked_after:
+            return False
+        self.standings[user] = standing
+        self._confirmed.discard(user)
+        return True
+
+    def reached_head(self) -> None:
+        """The log was read up to its head, after every row that is known here."""
+        self._confirmed.update(self.standings)
+
+    def may_refuse(self, user: UserId) -> bool:
+        """A row is read as it is now, which may be ahead of the view: his message may stand between the two.
+
+        So nobody is refused by a row before the log was read up to the head after it.
+        """
+        return user in self._confirmed
+
+    def learn_keys(self, older: Iterable[tuple[SendKey, Seen]], floor: int) -> None:
+        """The keys of (floor, the floor so far], from a read."""
+        self._keys = dict(older) | self._keys
+        self.floor = min(self.floor, floor)
+
+    def _forget(self) -> None:
+        """Keep the newest half, so that forgetting is paid for once in many entries."""
+        self.floor = self.head - KEYS_KEPT
+        self._keys = {key: seen for key, seen in self._keys.items() if seen.sequence > self.floor}

@@ -1,0 +1,149 @@
+"""BatchGetItem and BatchWriteItem for any number of items: cut to DynamoDB's sizes, leftovers sent again.
+
+One call after the other; who wants several at once makes several.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Raw
+
+from tidings.platform.dynamo import bodies, verbs
+from tidings.platform.dynamo.bodies import (
+    BatchBody,
+    BatchDelete,
+    BatchKeys,
+    BatchPut,
+    BatchWrite,
+    Capacity,
+    Names,
+)
+from tidings.platform.dynamo.channel import Channel
+from tidings.platform.dynamo.codec import decode, encode
+from tidings.platform.dynamo.errors import DynamoError, UnprocessedError
+from tidings.platform.dynamo.plans import Plan
+from tidings.platform.dynamo.replies import BatchGetReply
+from tidings.platform.dynamo.sizes import WRITE_UNIT_BYTES, write_units
+from tidings.platform.dynamo.tagged import TaggedItem
+from tidings.platform.dynamo.values import Attributes, Item
+from tidings.platform.dynamo.weigh import item_weight, read_each
+
+MAX_GETS = 100
+MAX_WRITES = 25
+
+_read_item = msgspec.json.Decoder(TaggedItem).decode
+
+
+class _Patience:
+    """How long a batch goes on, and how it waits before it sends leftovers again."""
+
+    def __init__(self, channel: Channel, timeout_s: float | None) -> None:
+        self._channel = channel
+        self._deadline = channel.deadline(timeout_s)
+        self._rounds = 0
+
+    @property
+    def left_s(self) -> float:
+        return self._deadline - self._channel.now()
+
+    async def wait(self, leftovers: Iterable[Raw]) -> None:
+        self._rounds += 1
+        wait_s = self._channel.retries.backoff_s(self._rounds)
+        if wait_s >= self.left_s:
+            items = tuple(decode(_read_item(item)) for item in leftovers)
+            raise UnprocessedError(f"{len(items)} items of the batch were left over", unprocessed=items)
+        await self._channel.sleep(wait_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchGet:
+    channel: Channel
+    plan: Plan
+    capacity: Capacity | None
+    projection: str | None
+    names: Names | None
+    timeout_s: float | None
+
+    async def run(self, keys: Iterable[Attributes]) -> list[Item]:
+        patience = _Patience(self.channel, self.timeout_s)
+        pending = [Raw(encode(key)) for key in keys]
+        found: list[Item] = []
+        while pending:
+            chunk, pending = pending[:MAX_GETS], pending[MAX_GETS:]
+            reply = await self._call(chunk, patience)
+            found += reply.items
+            pending += reply.unprocessed
+            if reply.unprocessed:
+                await patience.wait(pending)
+        return found
+
+    async def _call(self, keys: list[Raw], patience: _Patience) -> BatchGetReply:
+        row = self.plan.row
+        reply, _ = await self.channel.call(
+            verbs.BATCH_GET, self._body(keys), row, is_repeatable=True, timeout_s=patience.left_s
+        )
+        processed = len(keys) - len(reply.unprocessed)
+        units = read_each(reply.items, processed, strong=self.plan.is_strong)
+        row.read(units, reply.consumed, is_exact=self.projection is None)
+        return reply
+
+    def _body(self, keys: list[Raw]) -> bytes:
+        asked = BatchKeys(
+            Keys=keys,
+            ConsistentRead=self.plan.is_strong,
+            ProjectionExpression=self.projection,
+            ExpressionAttributeNames=self.names,
+        )
+        tables = {self.plan.table: asked}
+        return bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchWriting:
+    channel: Channel
+    plan: Plan
+    capacity: Capacity | None
+    is_repeatable: bool
+    timeout_s: float | None
+
+    async def run(self, puts: Iterable[Attributes], deletes: Iterable[Attributes]) -> None:
+        pending = [
+            *(BatchWrite(PutRequest=BatchPut(Raw(encode(item)))) for item in puts),
+            *(BatchWrite(DeleteRequest=BatchDelete(Raw(encode(key)))) for key in deletes),
+        ]
+        total = len(pending)
+        patience = _Patience(self.channel, self.timeout_s)
+        try:
+            while pending:
+                leftovers = await self._call(pending[:MAX_WRITES], patience)
+                pending = pending[MAX_WRITES:] + leftovers
+                if leftovers:
+                    await patience.wait(map(_content, pending))
+        except DynamoError as error:
+            error.maybe_applied = error.maybe_applied or len(pending) < total
+            raise
+
+    async def _call(self, writes: list[BatchWrite], patience: _Patience) -> list[BatchWrite]:
+        tables = {self.plan.table: writes}
+        body = bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
+        row = self.plan.row
+        reply, _ = await self.channel.call(
+            verbs.BATCH_WRITE, body, row, is_repeatable=self.is_repeatable, timeout_s=patience.left_s
+        )
+        units = sum(map(_units, writes)) - sum(map(_units, reply.unprocessed))
+        # what the puts and deletes replaced was not seen
+        row.write(units, reply.consumed, is_exact=False)
+        return reply.unprocessed
+
+
+def _content(write: BatchWrite) -> Raw:
+    if write.PutRequest is not None:
+        return write.PutRequest.Item
+    return write.DeleteRequest.Key if write.DeleteRequest is not None else Raw(b"{}")
+
+
+def _units(write: BatchWrite) -> int:
+    """Each write is rounded for itself, never the batch as a whole."""
+    content = _content(write)
+    return 1 if len(content) <= WRITE_UNIT_BYTES else write_units(item_weight(decode(_read_item(content))))

@@ -1,0 +1,106 @@
+"""The request bodies, field by field as DynamoDB spells them. What is None is not sent.
+
+Items, keys and values are JSON already when they come here (`codec.encode`).
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+write = msgspec.json.Encoder().encode
+
+type Names = Mapping[str, str]
+type Returns = Literal["NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"]
+type Capacity = Literal["INDEXES"]
+
+
+class WriteBody(Struct, kw_only=True, omit_defaults=True):
+    """A put has an item, an update its expression; every write and check but the put has a key."""
+
+    TableName: str
+    Item: Raw | None = None
+    Key: Raw | None = None
+    UpdateExpression: str | None = None
+    ConditionExpression: str | None = None
+    ExpressionAttributeNames: Names | None = None
+    ExpressionAttributeValues: Raw | None = None
+    ReturnValuesOnConditionCheckFailure: Literal["ALL_OLD"] | None = None
+    ReturnValues: Returns | None = None
+    ReturnConsumedCapacity: Capacity | None = None
+
+
+class GetBody(Struct, kw_only=True, omit_defaults=True):
+    TableName: str
+    Key: Raw
+    ConsistentRead: bool = False
+    ProjectionExpression: str | None = None
+    ExpressionAttributeNames: Names | None = None
+    ReturnConsumedCapacity: Capacity | None = None
+
+
+class QueryBody(Struct, kw_only=True, omit_defaults=True):
+    TableName: str
+    KeyConditionExpression: str
+    IndexName: str | None = None
+    ConsistentRead: bool = False
+    ExpressionAttributeNames: Names | None = None
+    ExpressionAttributeValues: Raw | None = None
+    FilterExpression: str | None = None
+    ProjectionExpression: str | None = None
+    ScanIndexForward: bool = True
+    Limit: int | None = None
+    ExclusiveStartKey: Raw | None = None
+    ReturnConsumedCapacity: Capacity | None = None
+
+
+class BatchKeys(Struct, kw_only=True, omit_defaults=True):
+    Keys: list[Raw]
+    ConsistentRead: bool = False
+    ProjectionExpression: str | None = None
+    ExpressionAttributeNames: Names | None = None
+
+
+class BatchPut(Struct):
+    Item: Raw
+
+
+class BatchDelete(Struct):
+    Key: Raw
+
+
+class BatchWrite(Struct, omit_defaults=True):
+    """One of the two."""
+
+    PutRequest: BatchPut | None = None
+    DeleteRequest: BatchDelete | None = None
+
+
+class BatchBody(Struct, kw_only=True, omit_defaults=True):
+    RequestItems: dict[str, BatchKeys] | dict[str, list[BatchWrite]]
+    ReturnConsumedCapacity: Capacity | None = None
+
+
+class Action(Struct, kw_only=True, omit_defaults=True):
+    """One of the four."""
+
+    Put: WriteBody | None = None
+    Update: WriteBody | None = None
+    Delete: WriteBody | None = None
+    ConditionCheck: WriteBody | None = None
+
+
+class TransactWriteBody(Struct, kw_only=True, omit_defaults=True):
+    TransactItems: list[Action]
+    ClientRequestToken: str | None = None
+    ReturnConsumedCapacity: Capacity | None = None
+
+
+class Get(Struct):
+    Get: GetBody
+
+
+class TransactGetBody(Struct, kw_only=True, omit_defaults=True):
+    TransactItems: list[Get]
+    ReturnConsumedCapacity: Capacity | None = None

@@ -1,0 +1,180 @@
+"""The way of a call to one endpoint: connection, signature, exchange, answer; and again, where that is safe.
+
+Knows targets and bytes; what they mean is the client's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from tidings.platform.dynamo.answers import OK, UNREADABLE, check_unicode, check_whole, refusal
+from tidings.platform.dynamo.credentials import KeySource
+from tidings.platform.dynamo.endpoints import Endpoint
+from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError, UnansweredError, UnsentError
+from tidings.platform.dynamo.ledger import Row
+from tidings.platform.dynamo.pool import Pool, PoolLimits
+from tidings.platform.dynamo.retries import Retries, RetryLimits
+from tidings.platform.dynamo.sigv4 import CONTENT_TYPE, Signer
+from tidings.platform.dynamo.verbs import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a service of AWS wants its requests: they differ in this, and in their targets and bodies."""
+
+    signed_as: str
+    content_type: str
+
+
+DYNAMODB = Dialect("dynamodb", CONTENT_TYPE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """`call_timeout_s` bounds a call with all its tries, `try_timeout_s` one try of a call that can be repeated.
+
+    One that cannot be repeated has a single try, so that one may take all the time.
+    """
+
+    call_timeout_s: float = 10.0
+    try_timeout_s: float = 2.0
+    pool: PoolLimits = field(default_factory=PoolLimits)
+    retries: RetryLimits = field(default_factory=RetryLimits)
+
+
+class Channel:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        region: str,
+        keys: KeySource,
+        limits: Limits,
+        *,
+        dialect: Dialect = DYNAMODB,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._endpoint = endpoint
+        self._dialect = dialect
+        self._region = region
+        self._keys = keys
+        self._limits = limits
+        self.sleep = sleep
+        self.now = asyncio.get_running_loop().time
+        self.pool = Pool(endpoint, limits.pool)
+        self.retries = Retries(limits.retries)
+        self._signer = self._new_signer()
+
+    def close(self) -> None:
+        self.pool.close()
+
+    def deadline(self, timeout_s: float | None) -> float:
+        return self.now() + (self._limits.call_timeout_s if timeout_s is None else timeout_s)
+
+    async def call[T](
+        self, verb: Verb[T], body: bytes, row: Row, *, is_repeatable: bool, timeout_s: float | None = None
+    ) -> tuple[T, bool]:
+        """The reply, and whether an earlier try went unanswered and may have been applied, too."""
+        deadline = self.deadline(timeout_s)
+        row.calls += 1
+        try:
+            reply = await self._try(verb, body, deadline, is_repeatable=is_repeatable)
+        except DynamoError as error:
+            return await self._again(error, verb, body, row, deadline, is_repeatable=is_repeatable)
+        self.retries.succeed()
+        return reply, False
+
+    async def _again[T](
+        self,
+        error: DynamoError,
+        verb: Verb[T],
+        body: bytes,
+        row: Row,
+        deadline: float,
+        *,
+        is_repeatable: bool,
+    ) -> tuple[T, bool]:
+        """The same bytes again. A later answer does not settle an earlier try that had none."""
+        is_doubtful = False
+        tries = 1
+        while True:
+            row.count(error)
+            is_doubtful |= error.maybe_applied
+            error.maybe_applied = is_doubtful and verb.is_write
+            await self._pause(error, tries, deadline, is_repeatable=is_repeatable)
+            tries += 1
+            row.retries += 1
+            try:
+                reply = await self._try(verb, body, deadline, is_repeatable=is_repeatable)
+            except DynamoError as next_error:
+                error = next_error
+            else:
+                return reply, is_doubtful and verb.is_write
+
+    async def _pause(self, error: DynamoError, tries: int, deadline: float, *, is_repeatable: bool) -> None:
+        """Waits for the next try; raises the error if there shall be none."""
+        left_s = deadline - self.now()
+        wait_s = self.retries.wait_s(error, tries, left_s, is_repeatable=is_repeatable)
+        if wait_s is None:
+            raise error
+        if isinstance(error, CredentialsExpiredError) and not await _in_time(self._keys.renew(), deadline):
+            raise error
+        await self.sleep(wait_s)
+
+    async def _try[T](self, verb: Verb[T], body: bytes, deadline: float, *, is_repeatable: bool) -> T:
+        now = self.now()
+        if now >= deadline:
+            raise UnsentError("no time was left to send it", transient=False)
+        if now >= self._keys.ask_at and not await _in_time(self._keys.ask(now), deadline):
+            raise UnsentError("no credentials in time", transient=False)
+        status, headers, answer = await self._exchange(
+            verb.target, body, deadline, is_repeatable=is_repeatable
+        )
+        check_whole(headers, answer)
+        if status != OK:
+            raise refusal(status, headers, answer)
+        try:
+            check_unicode(answer)
+            return verb.read(answer)
+        except UNREADABLE as error:
+            raise UnansweredError(f"the answer cannot be read ({error})") from error
+
+    async def _exchange(
+        self, target: str, body: bytes, deadline: float, *, is_repeatable: bool
+    ) -> tuple[int, dict[bytes, bytes], bytes]:
+        """The headers are the connection's own: to be read before anybody awaits."""
+        connection = self.pool.take() or await self.pool.wait(deadline)
+        if is_repeatable:
+            # only now: the wait for a connection is no try, and giving up one's place would make it longer
+            deadline = min(deadline, self.now() + self._limits.try_timeout_s)
+        if self._signer.keys is not self._keys.keys:
+            self._signer = self._new_signer()
+        try:
+            failure = await self.pool.send(connection, self._signer.request(target, body), deadline)
+        except BaseException:
+            # Cancelled: what comes on this connection from now on answers nobody.
+            connection.abort()
+            raise
+        if failure is not None:
+            raise UnansweredError(failure)
+        answer = connection.status, connection.headers, connection.body()
+        self.pool.give_back(connection)
+        return answer
+
+    def _new_signer(self) -> Signer:
+        dialect = self._dialect
+        return Signer(
+            self._endpoint.host,
+            self._region,
+            dialect.signed_as,
+            self._keys.keys,
+            content_type=dialect.content_type,
+        )
+
+
+async def _in_time(asking: Awaitable[None], deadline: float) -> bool:
+    try:
+        async with asyncio.timeout_at(deadline):
+            await asking
+    except TimeoutError:
+        return False
+    return True

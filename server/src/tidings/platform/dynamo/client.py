@@ -1,0 +1,289 @@
+"""The DynamoDB client: one method per call, each named by its access pattern.
+
+Consistency, table and index come from the pattern. A write is repeated after an unanswered try only if the caller
+says that this is safe. Tables are made elsewhere; there is no Scan.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+from msgspec import Raw
+
+from tidings.platform.dynamo import bodies, transactions, verbs
+from tidings.platform.dynamo.access import AccessPattern, Operation
+from tidings.platform.dynamo.batch import BatchGet, BatchWriting
+from tidings.platform.dynamo.bodies import Names, Returns, WriteBody
+from tidings.platform.dynamo.channel import Channel
+from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.errors import ConditionFailedError, TransactionCancelledError
+from tidings.platform.dynamo.ledger import Ledger
+from tidings.platform.dynamo.plans import Plan, Plans
+from tidings.platform.dynamo.queries import Page, Query, query_body
+from tidings.platform.dynamo.replies import WriteReply
+from tidings.platform.dynamo.results import PLAINLY_WRITTEN, Written
+from tidings.platform.dynamo.transactions import TRANSACTION_FACTOR, Action, Get, needs_absence
+from tidings.platform.dynamo.values import Attributes, Item
+from tidings.platform.dynamo.verbs import Verb
+from tidings.platform.dynamo.weigh import larger, read_each, read_one, touched, written
+
+
+class Client:
+    """Belongs to the event loop it was made in. `measure` also asks the engine what each call took.
+
+    Wherever there is a `condition`, its failure shows the item that is there.
+    """
+
+    def __init__(self, channel: Channel, table_prefix: str, *, measure: bool = False) -> None:
+        self._channel = channel
+        self.ledger = Ledger()
+        self._plans = Plans(table_prefix, self.ledger)
+        self._capacity: bodies.Capacity | None = "INDEXES" if measure else None
+
+    def close(self) -> None:
+        """Calls in flight end as unanswered."""
+        self._channel.close()
+
+    async def get(
+        self,
+        pattern: AccessPattern,
+        key: Attributes,
+        *,
+        projection: str | None = None,
+        names: Names | None = None,
+        timeout_s: float | None = None,
+    ) -> Item | None:
+        plan = self._plans.of(pattern, Operation.GET_ITEM)
+        body = bodies.GetBody(
+            TableName=plan.table,
+            Key=Raw(encode(key)),
+            ConsistentRead=plan.is_strong,
+            ProjectionExpression=projection,
+            ExpressionAttributeNames=names,
+            ReturnConsumedCapacity=self._capacity,
+        )
+        reply, _ = await self._channel.call(
+            verbs.GET, bodies.write(body), plan.row, is_repeatable=True, timeout_s=timeout_s
+        )
+        found = () if reply.item is None else (reply.item,)
+        units = read_one(reply.size_bytes, found, strong=plan.is_strong)
+        plan.row.read(units, reply.consumed, is_exact=projection is None)
+        return reply.item
+
+    async def query(self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None) -> Page:
+        """One page, of up to 1 MB before the filter."""
+        plan = self._plans.of(pattern, Operation.QUERY)
+        body = query_body(plan, query, self._capacity)
+        reply, _ = await self._channel.call(
+            verbs.QUERY, body, plan.row, is_repeatable=True, timeout_s=timeout_s
+        )
+        units = read_one(reply.size_bytes, reply.items, strong=plan.is_strong)
+        plan.row.read(units, reply.consumed, is_exact=query.shows_all)
+        return Page(reply.items, reply.last_key, reply.scanned)
+
+    async def pages(
+        self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> AsyncIterator[Page]:
+        """Page after page to the end. A page can be empty and yet not the last. The timeout is for each."""
+        while True:
+            page = await self.query(pattern, query, timeout_s=timeout_s)
+            yield page
+            if page.start is None:
+                return
+            query = replace(query, start=page.start)
+
+    async def put(
+        self,
+        pattern: AccessPattern,
+        item: Attributes,
+        *,
+        condition: str | None = None,
+        names: Names | None = None,
+        values: Attributes | None = None,
+        returns: Returns | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        plan = self._plans.of(pattern, Operation.PUT_ITEM)
+        encoded = encode(item)
+        body = self._write_body(plan, condition, names, values, returns)
+        body.Item = Raw(encoded)
+        return await self._write(
+            verbs.PUT,
+            plan,
+            body,
+            written(encoded, item),
+            is_exact=returns == "ALL_OLD" or needs_absence(condition),
+            is_repeatable=repeatable,
+            timeout_s=timeout_s,
+        )
+
+    async def update(
+        self,
+        pattern: AccessPattern,
+        key: Attributes,
+        update: str,
+        *,
+        condition: str | None = None,
+        names: Names | None = None,
+        values: Attributes | None = None,
+        returns: Returns | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        plan = self._plans.of(pattern, Operation.UPDATE_ITEM)
+        encoded = encode(key)
+        body = self._write_body(plan, condition, names, values, returns)
+        body.Key = Raw(encoded)
+        body.UpdateExpression = update
+        units = touched(encoded, key, body.ExpressionAttributeValues or b"", values or {})
+        return await self._write(
+            verbs.UPDATE, plan, body, units, is_exact=False, is_repeatable=repeatable, timeout_s=timeout_s
+        )
+
+    async def delete(
+        self,
+        pattern: AccessPattern,
+        key: Attributes,
+        *,
+        condition: str | None = None,
+        names: Names | None = None,
+        values: Attributes | None = None,
+        returns: Returns | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        plan = self._plans.of(pattern, Operation.DELETE_ITEM)
+        body = self._write_body(plan, condition, names, values, returns)
+        body.Key = Raw(encode(key))
+        return await self._write(
+            verbs.DELETE,
+            plan,
+            body,
+            1,
+            is_exact=returns == "ALL_OLD",
+            is_repeatable=repeatable,
+            timeout_s=timeout_s,
+        )
+
+    async def transact_write(
+        self,
+        pattern: AccessPattern,
+        actions: Sequence[Action],
+        *,
+        token: str | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        """All or nothing. With a token DynamoDB knows a repeat for ten minutes, so it is safe to repeat."""
+        plan = self._plans.of(pattern, Operation.TRANSACT_WRITE_ITEMS)
+        writes = transactions.write_body(plan, actions, token, self._capacity)
+        try:
+            reply, is_doubtful = await self._channel.call(
+                verbs.TRANSACT_WRITE,
+                writes.body,
+                plan.row,
+                is_repeatable=repeatable or token is not None,
+                timeout_s=timeout_s,
+            )
+        except TransactionCancelledError:
+            # prepared but not committed
+            plan.row.write(writes.units, is_exact=False)
+            raise
+        plan.row.write(writes.units * TRANSACTION_FACTOR, reply.consumed, is_exact=writes.is_exact)
+        return Written(maybe_repeated=True) if is_doubtful else PLAINLY_WRITTEN
+
+    async def transact_get(
+        self, pattern: AccessPattern, gets: Sequence[Get], *, timeout_s: float | None = None
+    ) -> list[Item | None]:
+        """As they all were at one moment, in the order asked for; None where there is no item."""
+        plan = self._plans.of(pattern, Operation.TRANSACT_GET_ITEMS)
+        body = transactions.get_body(plan, gets, self._capacity)
+        reply, _ = await self._channel.call(
+            verbs.TRANSACT_GET, body, plan.row, is_repeatable=True, timeout_s=timeout_s
+        )
+        found = [item for item in reply.items if item is not None]
+        units = read_each(found, len(gets), strong=True) * TRANSACTION_FACTOR
+        is_exact = all(get.projection is None for get in gets)
+        plan.row.read(units, reply.consumed, is_exact=is_exact)
+        return reply.items
+
+    async def batch_get(
+        self,
+        pattern: AccessPattern,
+        keys: Sequence[Attributes],
+        *,
+        projection: str | None = None,
+        names: Names | None = None,
+        timeout_s: float | None = None,
+    ) -> list[Item]:
+        """The items that are there, in no order. Any number of keys, 100 a call; what is left over goes again."""
+        plan = self._plans.of(pattern, Operation.BATCH_GET_ITEM)
+        return await BatchGet(
+            channel=self._channel,
+            plan=plan,
+            capacity=self._capacity,
+            projection=projection,
+            names=names,
+            timeout_s=timeout_s,
+        ).run(keys)
+
+    async def batch_write(
+        self,
+        pattern: AccessPattern,
+        *,
+        puts: Sequence[Attributes] = (),
+        deletes: Sequence[Attributes] = (),
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Unconditional, and not atomic: an error leaves some done. 25 a call; what is left over goes again."""
+        plan = self._plans.of(pattern, Operation.BATCH_WRITE_ITEM)
+        await BatchWriting(
+            channel=self._channel,
+            plan=plan,
+            capacity=self._capacity,
+            is_repeatable=repeatable,
+            timeout_s=timeout_s,
+        ).run(puts, deletes)
+
+    def _write_body(
+        self,
+        plan: Plan,
+        condition: str | None,
+        names: Names | None,
+        values: Attributes | None,
+        returns: Returns | None,
+    ) -> WriteBody:
+        return WriteBody(
+            TableName=plan.table,
+            ConditionExpression=condition,
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=None if values is None else Raw(encode(values)),
+            ReturnValuesOnConditionCheckFailure=None if condition is None else "ALL_OLD",
+            ReturnValues=returns,
+            ReturnConsumedCapacity=self._capacity,
+        )
+
+    async def _write(
+        self,
+        verb: Verb[WriteReply],
+        plan: Plan,
+        body: WriteBody,
+        units: int,
+        *,
+        is_exact: bool,
+        is_repeatable: bool,
+        timeout_s: float | None,
+    ) -> Written:
+        try:
+            reply, is_doubtful = await self._channel.call(
+                verb, bodies.write(body), plan.row, is_repeatable=is_repeatable, timeout_s=timeout_s
+            )
+        except ConditionFailedError as error:
+            # paid for by the larger of the two items, too
+            plan.row.write(larger(units, error.item), is_exact=True)
+            raise
+        plan.row.write(larger(units, reply.attributes), reply.consumed, is_exact=is_exact)
+        if reply.attributes is None and not is_doubtful:
+            return PLAINLY_WRITTEN
+        return Written(reply.attributes, is_doubtful)

@@ -1,0 +1,159 @@
+"""What a call to DynamoDB can end with, as types. Callers decide by them; nobody reads messages.
+
+    DynamoError
+      RefusedError                  answered with no: this try was not applied
+        ConditionFailedError        carries the item that is there
+        TransactionCancelledError   carries a reason per action
+        ConflictError               another transaction holds the item; trying again can help
+        ThrottledError              too fast; trying again later can help
+          UnprocessedError          part of a batch was still not done at the deadline
+        TooLargeError               an item over 400 KB, or a request over its limit
+        TokenReusedError            the transaction's token came before, with other content
+        MissingError                no such table, index or stream
+        AccessError                 the credentials are not accepted, or do not allow this
+          CredentialsExpiredError   fresh ones can help
+        IteratorExpiredError        a stream's iterator is too old
+        RecordsTrimmedError         what was asked for has left the stream
+        InvalidError                anything else that DynamoDB found wrong with the request
+      UnansweredError               sent, and no usable answer came: it may have been applied
+      UnsentError                   not one byte was sent: it was not applied
+
+`maybe_applied` on any of them: this call, in an earlier try or in this one, may have been applied.
+"""
+
+from dataclasses import dataclass, field
+
+from tidings.platform.dynamo.values import Item
+
+
+class DynamoError(Exception):
+    """`transient` says that the same call may do better later; whether it may be repeated is another question."""
+
+    transient = False
+
+    def __init__(self, message: str = "", *, code: str = "", request_id: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.request_id = request_id
+        self.maybe_applied = False
+
+    def __str__(self) -> str:
+        code = f"{self.code}: " if self.code else ""
+        doubt = " (may have been applied)" if self.maybe_applied else ""
+        request = f" [request {self.request_id}]" if self.request_id else ""
+        return f"{code}{self.message}{doubt}{request}"
+
+
+class RefusedError(DynamoError):
+    pass
+
+
+class ConditionFailedError(RefusedError):
+    """After an unanswered try of the same call (`maybe_applied`) the item that is there may be our own."""
+
+    def __init__(
+        self, message: str = "", *, code: str = "", request_id: str = "", item: Item | None = None
+    ) -> None:
+        super().__init__(message, code=code, request_id=request_id)
+        self.item = item
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why one action of a cancelled transaction could not be done; `code` is "None" for one that could."""
+
+    code: str = "None"
+    message: str = ""
+    item: Item | None = field(default=None, hash=False)
+
+    @property
+    def is_blameless(self) -> bool:
+        return self.code == "None"
+
+    @property
+    def is_condition(self) -> bool:
+        return self.code == "ConditionalCheckFailed"
+
+    @property
+    def is_transient(self) -> bool:
+        return self.code in _TRANSIENT_REASONS
+
+
+_TRANSIENT_REASONS = frozenset(
+    {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"}
+)
+
+
+class TransactionCancelledError(RefusedError):
+    """`reasons` has one for each action, in the order they were given."""
+
+    def __init__(
+        self, message: str = "", *, code: str = "", request_id: str = "", reasons: tuple[Reason, ...] = ()
+    ) -> None:
+        super().__init__(message, code=code, request_id=request_id)
+        self.reasons = reasons
+        blamed = [reason for reason in reasons if not reason.is_blameless]
+        self.transient = bool(blamed) and all(reason.is_transient for reason in blamed)
+
+
+class ConflictError(RefusedError):
+    transient = True
+
+
+class ThrottledError(RefusedError):
+    transient = True
+
+
+class UnprocessedError(ThrottledError):
+    """`unprocessed`: the keys, or the puts' items and the deletes' keys, that were still not done."""
+
+    def __init__(self, message: str = "", *, unprocessed: tuple[Item, ...] = ()) -> None:
+        super().__init__(message)
+        self.unprocessed = unprocessed
+
+
+class TooLargeError(RefusedError):
+    pass
+
+
+class TokenReusedError(RefusedError):
+    pass
+
+
+class MissingError(RefusedError):
+    pass
+
+
+class AccessError(RefusedError):
+    pass
+
+
+class CredentialsExpiredError(AccessError):
+    transient = True
+
+
+class IteratorExpiredError(RefusedError):
+    pass
+
+
+class RecordsTrimmedError(RefusedError):
+    pass
+
+
+class InvalidError(RefusedError):
+    pass
+
+
+class UnansweredError(DynamoError):
+    transient = True
+
+    def __init__(self, message: str = "", *, code: str = "", request_id: str = "") -> None:
+        super().__init__(message, code=code, request_id=request_id)
+        self.maybe_applied = True
+
+
+class UnsentError(DynamoError):
+    def __init__(self, message: str = "", *, transient: bool = True) -> None:
+        super().__init__(message)
+        self.transient = transient

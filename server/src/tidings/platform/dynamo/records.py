@@ -1,0 +1,153 @@
+"""What DynamoDB Streams tells: streams, shards and the records of changes, read into plain Python."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct, field
+
+from tidings.platform.dynamo.codec import decode
+from tidings.platform.dynamo.tagged import TaggedItem
+from tidings.platform.dynamo.values import Item
+
+_TTL_PRINCIPAL = "dynamodb.amazonaws.com"
+
+
+class Change(StrEnum):
+    INSERT = "INSERT"
+    MODIFY = "MODIFY"
+    REMOVE = "REMOVE"
+
+
+class Stream(Struct, frozen=True, rename="pascal"):
+    stream_arn: str
+    table_name: str
+    stream_label: str
+
+
+class StreamList(Struct, frozen=True, rename="pascal"):
+    """`last_evaluated_stream_arn` goes into the next call, if there are more."""
+
+    streams: list[Stream] = []
+    last_evaluated_stream_arn: str | None = None
+
+
+class SequenceRange(Struct, frozen=True, rename="pascal"):
+    starting_sequence_number: str | None = None
+    ending_sequence_number: str | None = None
+
+
+class Shard(Struct, frozen=True, rename="pascal"):
+    shard_id: str
+    parent_shard_id: str | None = None
+    sequence_number_range: SequenceRange = SequenceRange()
+
+    @property
+    def is_closed(self) -> bool:
+        """Nothing is added any more; what comes later is in its children."""
+        return self.sequence_number_range.ending_sequence_number is not None
+
+
+class StreamDescription(Struct, frozen=True, rename="pascal"):
+    """`last_evaluated_shard_id` goes into the next call, if there are more shards."""
+
+    stream_arn: str
+    stream_status: str
+    table_name: str
+    stream_view_type: str | None = None
+    shards: list[Shard] = []
+    last_evaluated_shard_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`is_expiry`: DynamoDB's own TTL removed the item. `created_at` is to the second on AWS, and approximate."""
+
+    id: str
+    change: Change
+    sequence_number: str
+    created_at: datetime | None
+    keys: Item
+    new: Item | None
+    old: Item | None
+    size_bytes: int
+    is_expiry: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """`iterator` reads on; None: the shard is closed and read to its end."""
+
+    records: list[Record]
+    iterator: str | None
+
+
+class _Description(Struct):
+    told: StreamDescription = field(name="StreamDescription")
+
+
+class _Iterator(Struct):
+    iterator: str = field(name="ShardIterator")
+
+
+class _Changed(Struct, rename="pascal"):
+    sequence_number: str
+    keys: TaggedItem
+    new_image: TaggedItem | None = None
+    old_image: TaggedItem | None = None
+    size_bytes: int = 0
+    approximate_creation_date_time: float | None = None
+
+
+class _Identity(Struct, rename="pascal"):
+    principal_id: str = ""
+    type: str = ""
+
+
+class _Record(Struct, rename="camel"):
+    event_id: str = field(name="eventID")
+    event_name: Change
+    dynamodb: _Changed
+    user_identity: _Identity | None = None
+
+
+class _Records(Struct):
+    records: list[_Record] = field(name="Records", default_factory=list)
+    iterator: str | None = field(name="NextShardIterator", default=None)
+
+
+_decode_description = msgspec.json.Decoder(_Description).decode
+_decode_iterator = msgspec.json.Decoder(_Iterator).decode
+_decode_records = msgspec.json.Decoder(_Records).decode
+read_streams = msgspec.json.Decoder(StreamList).decode
+
+
+def read_description(body: bytes) -> StreamDescription:
+    return _decode_description(body).told
+
+
+def read_iterator(body: bytes) -> str:
+    return _decode_iterator(body).iterator
+
+
+def read_records(body: bytes) -> Records:
+    told = _decode_records(body)
+    return Records([_record(record) for record in told.records], told.iterator)
+
+
+def _record(told: _Record) -> Record:
+    changed = told.dynamodb
+    created = changed.approximate_creation_date_time
+    identity = told.user_identity
+    return Record(
+        id=told.event_id,
+        change=told.event_name,
+        sequence_number=changed.sequence_number,
+        created_at=None if created is None else datetime.fromtimestamp(created, UTC),
+        keys=decode(changed.keys),
+        new=None if changed.new_image is None else decode(changed.new_image),
+        old=None if changed.old_image is None else decode(changed.old_image),
+        size_bytes=changed.size_bytes,
+        is_expiry=identity is not None and identity.principal_id == _TTL_PRINCIPAL,
+    )

@@ -1,0 +1,159 @@
+"""The bodies of answers that say yes, read into plain Python. Each `read_…` raises one of `answers.UNREADABLE`."""
+
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from tidings.platform.dynamo.bodies import BatchWrite
+from tidings.platform.dynamo.codec import decode
+from tidings.platform.dynamo.tagged import TaggedItem
+from tidings.platform.dynamo.values import Item
+
+_EMPTY = b"{}"
+
+
+class Units(Struct):
+    CapacityUnits: float = 0.0
+
+
+class Consumed(Struct):
+    """What DynamoDB says a call took, if it was asked. A transaction's units are split by kind on AWS."""
+
+    CapacityUnits: float = 0.0
+    ReadCapacityUnits: float | None = None
+    Table: Units | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReply:
+    attributes: Item | None = None
+    consumed: tuple[Consumed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GetReply:
+    item: Item | None
+    size_bytes: int
+    consumed: tuple[Consumed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReply:
+    items: list[Item]
+    last_key: Item | None
+    scanned: int
+    size_bytes: int
+    consumed: tuple[Consumed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchGetReply:
+    items: list[Item]
+    unprocessed: list[Raw]
+    consumed: tuple[Consumed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWriteReply:
+    unprocessed: list[BatchWrite]
+    consumed: tuple[Consumed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactGetReply:
+    items: list[Item | None]
+    consumed: tuple[Consumed, ...]
+
+
+class _Write(Struct):
+    attributes: TaggedItem | None = field(name="Attributes", default=None)
+    # one for a single write, a list for a transaction
+    consumed: Consumed | list[Consumed] | None = field(name="ConsumedCapacity", default=None)
+
+
+class _Get(Struct):
+    item: TaggedItem | None = field(name="Item", default=None)
+    consumed: Consumed | None = field(name="ConsumedCapacity", default=None)
+
+
+class _Query(Struct):
+    items: list[TaggedItem] = field(name="Items", default_factory=list)
+    last_key: TaggedItem | None = field(name="LastEvaluatedKey", default=None)
+    scanned: int = field(name="ScannedCount", default=0)
+    consumed: Consumed | None = field(name="ConsumedCapacity", default=None)
+
+
+class _Keys(Struct):
+    keys: list[Raw] = field(name="Keys", default_factory=list)
+
+
+class _BatchGet(Struct):
+    responses: dict[str, list[TaggedItem]] = field(name="Responses", default_factory=dict)
+    unprocessed: dict[str, _Keys] = field(name="UnprocessedKeys", default_factory=dict)
+    consumed: list[Consumed] = field(name="ConsumedCapacity", default_factory=list)
+
+
+class _BatchWrite(Struct):
+    unprocessed: dict[str, list[BatchWrite]] = field(name="UnprocessedItems", default_factory=dict)
+    consumed: list[Consumed] = field(name="ConsumedCapacity", default_factory=list)
+
+
+class _TransactGet(Struct):
+    responses: list[_Get] = field(name="Responses", default_factory=list)
+    consumed: list[Consumed] = field(name="ConsumedCapacity", default_factory=list)
+
+
+_NOTHING = WriteReply()
+_decode_write = msgspec.json.Decoder(_Write).decode
+_decode_get = msgspec.json.Decoder(_Get).decode
+_decode_query = msgspec.json.Decoder(_Query).decode
+_decode_batch_get = msgspec.json.Decoder(_BatchGet).decode
+_decode_batch_write = msgspec.json.Decoder(_BatchWrite).decode
+_decode_transact_get = msgspec.json.Decoder(_TransactGet).decode
+
+
+def read_write(body: bytes) -> WriteReply:
+    if body == _EMPTY:
+        return _NOTHING
+    told = _decode_write(body)
+    return WriteReply(_item(told.attributes), _together(told.consumed))
+
+
+def read_get(body: bytes) -> GetReply:
+    told = _decode_get(body)
+    return GetReply(_item(told.item), len(body), _together(told.consumed))
+
+
+def read_query(body: bytes) -> QueryReply:
+    told = _decode_query(body)
+    items = [decode(item) for item in told.items]
+    return QueryReply(items, _item(told.last_key), told.scanned, len(body), _together(told.consumed))
+
+
+def read_batch_get(body: bytes) -> BatchGetReply:
+    told = _decode_batch_get(body)
+    items = [decode(item) for found in told.responses.values() for item in found]
+    unprocessed = [key for keys in told.unprocessed.values() for key in keys.keys]
+    return BatchGetReply(items, unprocessed, tuple(told.consumed))
+
+
+def read_batch_write(body: bytes) -> BatchWriteReply:
+    told = _decode_batch_write(body)
+    unprocessed = [write for writes in told.unprocessed.values() for write in writes]
+    return BatchWriteReply(unprocessed, tuple(told.consumed))
+
+
+def read_transact_get(body: bytes) -> TransactGetReply:
+    told = _decode_transact_get(body)
+    return TransactGetReply([_item(one.item) for one in told.responses], tuple(told.consumed))
+
+
+def _item(tagged: TaggedItem | None) -> Item | None:
+    return None if tagged is None else decode(tagged)
+
+
+def _together(consumed: Consumed | list[Consumed] | None) -> tuple[Consumed, ...]:
+    if consumed is None:
+        return ()
+    return (consumed,) if isinstance(consumed, Consumed) else tuple(consumed)

@@ -1,0 +1,93 @@
+"""Item sizes of plain Python values, and what they cost. The rules are `sizes`'s; this spares it the detour by JSON.
+
+An item's JSON is never shorter than the item. So JSON that fits into one unit is one unit, and nearly all do.
+"""
+
+from collections.abc import Iterable, Mapping, Sized
+from decimal import Decimal
+
+from tidings.platform.dynamo.sizes import (
+    COLLECTION_BYTES,
+    ELEMENT_BYTES,
+    READ_UNIT_BYTES,
+    WRITE_UNIT_BYTES,
+    number_bytes,
+    read_units,
+    write_units,
+)
+from tidings.platform.dynamo.values import Attributes
+
+
+def item_weight(item: Attributes) -> int:
+    return sum(_text_weight(name) + weight(value) for name, value in item.items())
+
+
+def weight(value: object) -> int:
+    match value:
+        case str():
+            return _text_weight(value)
+        case bytes():
+            return len(value)
+        case None | bool():
+            return 1
+        case int():
+            return _whole_weight(value)
+        case Decimal():
+            return number_bytes(str(value))
+        case _:
+            return _collection_weight(value)
+
+
+def _whole_weight(value: int) -> int:
+    """`number_bytes` for the common case, ten times quicker."""
+    if not value:
+        return 1
+    digits = str(value).lstrip("-")
+    zeros = len(digits) - len(digits.rstrip("0"))
+    return -(-len(digits) // 2) - zeros // 2 + 1 + (value < 0)
+
+
+def _collection_weight(value: object) -> int:
+    match value:
+        case Mapping():
+            return COLLECTION_BYTES + ELEMENT_BYTES * len(value) + item_weight(value)
+        case list():
+            return COLLECTION_BYTES + ELEMENT_BYTES * len(value) + sum(map(weight, value))
+        case set() | frozenset():
+            return sum(map(weight, value))
+        case _:
+            raise TypeError(f"{type(value).__name__} is not in items")
+
+
+def _text_weight(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def written(encoded: Sized, item: Attributes) -> int:
+    """Write units of an item, given its JSON."""
+    return 1 if len(encoded) <= WRITE_UNIT_BYTES else write_units(item_weight(item))
+
+
+def larger(units: int, other: Attributes | None) -> int:
+    """A write is paid by the larger of the item before and the item after, as far as they are known."""
+    return units if other is None else max(units, write_units(item_weight(other)))
+
+
+def touched(key_encoded: Sized, key: Attributes, values_encoded: Sized, values: Attributes) -> int:
+    """An estimate, for a write that shows neither the item before nor after: its key and the values it brings."""
+    if len(key_encoded) + len(values_encoded) <= WRITE_UNIT_BYTES:
+        return 1
+    return write_units(item_weight(key) + item_weight(values))
+
+
+def read_one(answer_bytes: int, items: Iterable[Attributes], *, strong: bool) -> float:
+    """Read units of items that are counted together: one item, or a page of a Query."""
+    if answer_bytes <= READ_UNIT_BYTES:
+        return read_units(0, strong=strong)
+    return read_units(sum(map(item_weight, items)), strong=strong)
+
+
+def read_each(items: Iterable[Attributes], asked: int, *, strong: bool) -> float:
+    """Read units of items that are rounded one by one, as in a batch; one that is missing costs the least."""
+    units = [read_units(item_weight(item), strong=strong) for item in items]
+    return sum(units) + (asked - len(units)) * read_units(0, strong=strong)

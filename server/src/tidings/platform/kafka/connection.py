@@ -1,0 +1,65 @@
+"""How to reach the brokers, and what every client of ours asks of librdkafka."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tidings.kernel.secrets import Secret
+
+log = logging.getLogger("tidings.kafka")
+
+type Config = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """Where the brokers are and who we are to them. The prefix stands before every topic and group."""
+
+    bootstrap_servers: str
+    topic_prefix: str = ""
+    client_id: str = "tidings"
+    security_protocol: Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"] = "plaintext"
+    sasl_mechanism: Literal["plain", "scram-sha-256", "scram-sha-512"] | None = None
+    sasl_username: str | None = None
+    sasl_password: Secret | None = None
+    ca_file: Path | None = None
+
+    def topic(self, name: str) -> str:
+        return self.topic_prefix + name
+
+    def group(self, name: str) -> str:
+        return self.topic_prefix + name
+
+    def config(self) -> Config:
+        """What producer, consumer and admin client have in common."""
+        return {
+            "bootstrap.servers": self.bootstrap_servers,
+            "client.id": self.client_id,
+            # a broker that went deaf is given up after this, not after a minute
+            "socket.timeout.ms": 10_000,
+            "reconnect.backoff.ms": 100,
+            "reconnect.backoff.max.ms": 1_000,
+            # failed connections come to `error_cb` too; as log lines they are twenty a second in an outage
+            "log_level": 2,
+            "logger": log,
+            **self._security(),
+        }
+
+    def admin_config(self) -> Config:
+        """Nobody polls an admin client, so its log lines would pile up: it has none but the gravest, on stderr."""
+        config = {**self.config(), "log_level": 0}
+        del config["logger"]
+        return config
+
+    def _security(self) -> Config:
+        given = {
+            "sasl.mechanism": self.sasl_mechanism.upper() if self.sasl_mechanism else None,
+            "sasl.username": self.sasl_username,
+            "sasl.password": self.sasl_password.reveal() if self.sasl_password else None,
+            "ssl.ca.location": str(self.ca_file) if self.ca_file else None,
+        }
+        return {
+            "security.protocol": self.security_protocol,
+            **{key: value for key, value in given.items() if value is not None},
+        }

@@ -1,0 +1,218 @@
+"""Publishes with an answer per message: acknowledged by all in-sync replicas, or one of three errors.
+
+Made inside the running loop; one per process is enough. Messages of one key keep their order. What the
+broker acknowledged is in the log exactly once (idempotent producer); see `errors` for the rest.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from tidings.platform.kafka.connection import Config, Connection, log
+from tidings.platform.kafka.errors import RefusedError, RejectedError, from_delivery, is_fatal, words
+from tidings.platform.kafka.health import How, Pulse
+from tidings.platform.kafka.pump import Answer, Outgoing, Placed, Pump, Waiter
+from tidings.platform.kafka.records import Headers
+
+_RENEW_AFTER_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherTuning:
+    """`max_in_flight` messages wait for brokers, `max_waiting` more wait for a place, each at most `wait_s`."""
+
+    max_in_flight: int = 50_000
+    max_waiting: int = 10_000
+    wait_s: float = 5.0
+    delivery_timeout_s: float = 30.0
+    request_timeout_s: float = 10.0
+    """After that a broker is deaf: the same bytes go again, over a new connection."""
+    linger_ms: float = 2.0
+    max_message_bytes: int = 1_500_000
+    """Above what topics accept, so that a dead letter has room for its reason; the broker judges the rest."""
+
+
+class Publisher:
+    def __init__(
+        self,
+        connection: Connection,
+        tuning: PublisherTuning | None = None,
+        *,
+        make: Callable[[Config], Producer] = Producer,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._tuning = tuning or PublisherTuning()
+        self._config = producer_config(connection, self._tuning)
+        self._prefix = connection.topic_prefix
+        self._make = make
+        self._pulse = Pulse("publisher")
+        self._in_flight = 0
+        self._line: deque[tuple[float, Outgoing]] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._is_closing = False
+        self._broke_with = ""
+        self._drained = asyncio.Event()
+        self._renewal: asyncio.TimerHandle | None = None
+        self._ends: set[asyncio.Task[int]] = set()
+        self._pump: Pump | None = Pump(self._config, self, self._pulse, make)
+
+    def send(
+        self, topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> asyncio.Future[Placed]:
+        """Await it for the answer; the message is on its way in any case, in the order of the calls.
+
+        Raises (when awaited) `RefusedError`, `RejectedError` or `UnknownOutcomeError`. Cancelling stops the waiting, not the message.
+        """
+        waiter: Waiter = self._loop.create_future()
+        message = Outgoing(self._prefix + topic, key, value, list(headers), waiter)
+        if self._line or self._is_closing or not self._give(message):
+            self._wait_in_line(message)
+        return waiter
+
+    def how(self) -> How:
+        how = self._pulse.how()
+        if how.is_ok and self._broke_with:
+            return How(is_ok=False, reason=f"nothing acknowledged since: {self._broke_with}")
+        return how
+
+    @property
+    def in_flight(self) -> int:
+        """Messages without an answer so far, those that wait for a place included."""
+        return self._in_flight + len(self._line)
+
+    async def close(self, timeout_s: float = 10.0) -> int:
+        """Send what is under way. Returns how many were never answered; those waiters get `UnknownOutcomeError`."""
+        self._is_closing = True
+        await self._drain(timeout_s)
+        self._refuse_line(lambda _: True, "the publisher is closing")
+        if self._renewal is not None:
+            self._renewal.cancel()
+        pump, self._pump = self._pump, None
+        unanswered = await pump.end() if pump else 0
+        await asyncio.gather(*self._ends)
+        return unanswered
+
+    def settle(self, lot: list[Answer]) -> None:
+        """Answers from the pump."""
+        self._in_flight -= len(lot)
+        for waiter, error, message in lot:
+            if error is not None:
+                self._settle_error(waiter, error)
+            elif not waiter.done():  # the waiter may have been cancelled
+                waiter.set_result(Placed(message.partition() or 0, message.offset() or 0))
+        if lot[-1][1] is None:
+            self._pulse.answered()
+            self._broke_with = ""
+        self._advance_line()
+        if not self.in_flight:
+            self._drained.set()
+
+    def renew(self, pump: Pump, why: str) -> None:
+        """The producer is beyond repair: those in flight are told `UnknownOutcomeError`, the line waits for a new one."""
+        if pump is not self._pump:
+            return
+        log.error("publisher: fatal, made anew: %s", why)
+        self._broke_with = why
+        self._pump = None
+        end = self._loop.create_task(pump.end())
+        self._ends.add(end)
+        end.add_done_callback(self._ends.discard)
+        self._renewal = self._loop.call_later(_RENEW_AFTER_S, self._open)
+
+    def _open(self) -> None:
+        self._pump = Pump(self._config, self, self._pulse, self._make)
+        self._advance_line()
+
+    async def _drain(self, timeout_s: float) -> None:
+        if self.in_flight:
+            self._drained.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._drained.wait(), timeout_s)
+
+    def _give(self, message: Outgoing) -> bool:
+        """False if there is no room now."""
+        if self._pump is None or self._in_flight >= self._tuning.max_in_flight:
+            return False
+        try:
+            self._pump.produce(message)
+        except BufferError:
+            return False
+        except KafkaException as error:
+            return self._judge(message, error.args[0])
+        self._in_flight += 1
+        return True
+
+    def _judge(self, message: Outgoing, error: KafkaError) -> bool:
+        if is_fatal(error) and self._pump is not None:
+            self.renew(self._pump, words(error))
+            return False
+        if not message.waiter.done():
+            message.waiter.set_exception(RejectedError(words(error)))
+        return True
+
+    def _settle_error(self, waiter: Waiter, error: KafkaError) -> None:
+        if is_fatal(error) and self._pump is not None:
+            self.renew(self._pump, words(error))
+        outcome = from_delivery(error)
+        if isinstance(outcome, RejectedError):
+            self._pulse.answered()
+        else:
+            self._pulse.failed(words(error))
+        if not waiter.done():
+            waiter.set_exception(outcome)
+
+    def _wait_in_line(self, message: Outgoing) -> None:
+        if self._is_closing or len(self._line) >= self._tuning.max_waiting:
+            why = "the publisher is closing" if self._is_closing else f"{self.in_flight} messages are waiting"
+            message.waiter.set_exception(RefusedError(f"refused at once: {why}"))
+            return
+        self._line.append((self._loop.time() + self._tuning.wait_s, message))
+        self._set_alarm()
+
+    def _advance_line(self) -> None:
+        while self._line:
+            message = self._line[0][1]
+            if not message.waiter.done() and not self._give(message):
+                return
+            self._line.popleft()
+
+    def _set_alarm(self) -> None:
+        if self._line and self._alarm is None:
+            self._alarm = self._loop.call_at(self._line[0][0], self._expire)
+
+    def _expire(self) -> None:
+        self._alarm = None
+        now = self._loop.time()
+        self._refuse_line(lambda due: due <= now, f"no room within {self._tuning.wait_s:g} s")
+        self._set_alarm()
+
+    def _refuse_line(self, is_over: Callable[[float], bool], why: str) -> None:
+        while self._line and is_over(self._line[0][0]):
+            _, message = self._line.popleft()
+            if not message.waiter.done():
+                message.waiter.set_exception(RefusedError(why))
+
+
+def producer_config(connection: Connection, tuning: PublisherTuning) -> Config:
+    return {
+        **connection.config(),
+        "acks": "all",
+        # off by default in librdkafka; without it a retry after a lost answer writes the message twice
+        "enable.idempotence": True,
+        "linger.ms": tuning.linger_ms,
+        "compression.type": "lz4",
+        # the same partition for a key as Java's clients and most others choose
+        "partitioner": "murmur2_random",
+        "delivery.timeout.ms": int(tuning.delivery_timeout_s * 1000),
+        "socket.timeout.ms": int(tuning.request_timeout_s * 1000),
+        "queue.buffering.max.messages": tuning.max_in_flight + 1,
+        "queue.buffering.max.kbytes": 131_072,
+        "message.max.bytes": tuning.max_message_bytes,
+        # a topic's limit holds for a whole batch: batches stay far below it, whatever single messages may be
+        "batch.size": 500_000,
+        "statistics.interval.ms": 2_000,
+    }

@@ -1,0 +1,223 @@
+"""The thread that owns librdkafka's consumer: takes lots, hands them to lanes, commits what is done.
+
+librdkafka's consumer is touched by this one thread alone. It never waits for a lane but in two moments,
+both bounded: see `flow`, and the end of lanes whose partitions are taken away.
+"""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tidings.platform.kafka.commits import Commits
+from tidings.platform.kafka.connection import Config, log
+from tidings.platform.kafka.errors import is_fatal, words
+from tidings.platform.kafka.flow import Flow
+from tidings.platform.kafka.health import Pulse
+from tidings.platform.kafka.lane import Lane
+from tidings.platform.kafka.records import PartitionKey, Record, as_record
+
+_POLL_S = 0.1
+_SHORT_POLL_S = 0.01
+_LOOP_ANSWERS_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderTuning:
+    lot_records: int = 500
+    commit_every_s: float = 0.2
+    patience_s: float = 0.1
+    drain_s: float = 10.0
+    """How long a batch at hand may take when its partition is taken away or we stop; then it is abandoned."""
+    last_commit_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LaneMaker[T]:
+    """`make` is called in the reader's thread, `start` on the loop, with whom to call when room is made."""
+
+    make: Callable[[PartitionKey], Lane[T]]
+    start: Callable[[Lane[T], Callable[[], None]], None]
+
+
+class ReaderFatalError(Exception):
+    """librdkafka's consumer can't go on; another one can."""
+
+
+class Reader[T]:
+    def __init__(
+        self, config: Config, topics: list[str], lanes: LaneMaker[T], pulse: Pulse, tuning: ReaderTuning
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._topics = topics
+        self._maker = lanes
+        self._pulse = pulse
+        self._tuning = tuning
+        self._commits: Commits[T] = Commits(pulse, tuning.commit_every_s)
+        self._flow: Flow[T] = Flow(tuning.patience_s)
+        self._lanes: dict[PartitionKey, Lane[T]] = {}
+        self._assignments = 0
+        self._born: dict[PartitionKey, int] = {}
+        self._is_stopping = threading.Event()
+        self.is_member = False
+        """The group has taken us in, be it without a partition."""
+        self.left: asyncio.Future[None] = self._loop.create_future()
+        """Ends when nothing is handed over or committed any more; with what went wrong, if something did."""
+        self.closed: asyncio.Future[None] = self._loop.create_future()
+        """Ends when the group knows that we left. Not while no broker answers: librdkafka waits for one."""
+        callbacks = {"on_commit": self._commits.on_commit, "error_cb": self._on_error}
+        self._consumer = Consumer({**config, **callbacks})
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="kafka-reader", daemon=True).start()
+
+    def ask_to_stop(self) -> None:
+        self._is_stopping.set()
+
+    def kick(self, keys: list[PartitionKey]) -> None:
+        self._flow.kick(keys)
+
+    def _run(self) -> None:
+        error = self._read()
+        self._tell(_settle, self.left, error)
+        try:
+            self._consumer.close()
+        finally:
+            self._tell(_settle, self.closed, None)
+
+    def _read(self) -> Exception | None:
+        try:
+            self._consumer.subscribe(
+                self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            )
+            while not self._is_stopping.is_set():
+                self._turn()
+            self._wind_down()
+        except Exception as error:  # noqa: BLE001 - whoever waits for `left` decides about it
+            self._end(self._take_away(list(self._lanes)), 0)
+            return error
+        return None
+
+    def _turn(self) -> None:
+        self._flow.steer(self._consumer, self._lanes)
+        self._commits.send(self._consumer, self._lanes.values())
+        # `consume(n, t)` alone would wait the whole t unless n arrive
+        message = self._consumer.poll(_SHORT_POLL_S if self._flow.is_holding_back else _POLL_S)
+        if message is not None:
+            self._hand_over(self._with_rest(message))
+            self._flow.await_room(self._lanes)
+
+    def _with_rest(self, message: Message) -> list[Message]:
+        assignments = self._assignments
+        rest = self._consumer.consume(self._tuning.lot_records - 1, 0)
+        if self._born.get(_key(message), 0) > assignments:
+            return rest  # its partition was taken away and given back within `consume`: it will come in its place
+        return [message, *rest]
+
+    def _hand_over(self, messages: list[Message]) -> None:
+        """One wake-up of the loop per lot. Records of partitions that are no longer ours are dropped."""
+        parts: dict[PartitionKey, list[Record]] = {}
+        for message in messages:
+            error = message.error()
+            if error is not None:
+                self._take_error(error)
+            elif (key := _key(message)) in self._lanes:
+                parts.setdefault(key, []).append(as_record(message))
+        if parts:
+            lot = [(self._lanes[key], records) for key, records in parts.items()]
+            for lane, records in lot:
+                lane.hand(records)
+            self._pulse.answered()
+            self._tell(_deliver, lot)
+
+    def _take_error(self, error: KafkaError) -> None:
+        if is_fatal(error):
+            raise ReaderFatalError(words(error))
+        log.warning("consumer: %s", words(error))
+        self._pulse.failed(words(error))
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._pulse.failed(words(error))
+
+    def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._is_stopping.is_set():
+            return
+        self._pulse.answered()
+        self.is_member = True
+        self._assignments += 1
+        for part in partitions:
+            lane = self._maker.make((part.topic, part.partition))
+            self._lanes[lane.key] = lane
+            self._born[lane.key] = self._assignments
+            self._tell(self._maker.start, lane, self._flow.has_room.set)
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Still ours until this returns: end the work in bounded time and commit what is done."""
+        lanes = self._take_away([(part.topic, part.partition) for part in partitions])
+        offsets = self._commits.due(lanes) if self._end(lanes, self._tuning.drain_s) else []
+        try:
+            if offsets:
+                consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            self._pulse.failed(f"last commit: {words(error.args[0])}")
+        self._commits.forget(lanes)
+
+    def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        """Somebody else's already: nothing may be committed for them."""
+        lanes = self._take_away([(part.topic, part.partition) for part in partitions])
+        self._end(lanes, 0)
+        self._commits.forget(lanes)
+
+    def _take_away(self, keys: list[PartitionKey]) -> list[Lane[T]]:
+        return [self._lanes.pop(key) for key in keys if key in self._lanes]
+
+    def _end(self, lanes: list[Lane[T]], grace_s: float) -> bool:
+        """False if the loop did not answer; what the lanes did is then not known, and not committed."""
+        if not lanes or self._loop.is_closed():
+            return False
+        ending = asyncio.run_coroutine_threadsafe(_end_all(lanes, grace_s), self._loop)
+        try:
+            ending.result(grace_s + _LOOP_ANSWERS_S)
+        except TimeoutError:
+            log.warning("the event loop did not end %d partitions in time; their work repeats", len(lanes))
+            return False
+        return True
+
+    def _wind_down(self) -> None:
+        """Lanes end, then what they did is committed, each in bounded time."""
+        self._end(list(self._lanes.values()), self._tuning.drain_s)
+        deadline = time.monotonic() + self._tuning.last_commit_s
+        while self._commits.due(self._lanes.values()) and time.monotonic() < deadline:
+            self._commits.send(self._consumer, self._lanes.values(), is_urgent=True)
+            self._consumer.poll(_SHORT_POLL_S)  # what it gives is not ours to handle any more
+        self._lanes.clear()
+
+    def _tell[*Ts](self, what: Callable[[*Ts], object], *args: *Ts) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            self._loop.call_soon_threadsafe(what, *args)
+
+
+def _key(message: Message) -> PartitionKey:
+    return message.topic() or "", message.partition() or 0
+
+
+def _deliver[T](lot: list[tuple[Lane[T], list[Record]]]) -> None:
+    for lane, records in lot:
+        lane.receive(records)
+
+
+async def _end_all[T](lanes: list[Lane[T]], grace_s: float) -> None:
+    await asyncio.gather(*(lane.end(grace_s) for lane in lanes))
+
+
+def _settle(waiter: asyncio.Future[None], error: Exception | None) -> None:
+    if waiter.done():
+        return
+    if error is None:
+        waiter.set_result(None)
+    else:
+        waiter.set_exception(error)

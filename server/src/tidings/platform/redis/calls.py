@@ -1,0 +1,121 @@
+"""From a command to its answer: to the node that has the slot, along its redirections, and once more if that is safe.
+
+What may have been applied is never repeated, unless it only reads.
+"""
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+from tidings.platform.redis.errors import (
+    GATE_WORDS,
+    AskedError,
+    ClusterDownError,
+    MovedError,
+    NoScriptError,
+    RedisError,
+    RefusedError,
+    ScriptFailedError,
+    TryAgainError,
+    UnansweredError,
+    UnreachableError,
+)
+from tidings.platform.redis.keys import Key, one_slot
+from tidings.platform.redis.link import Link
+from tidings.platform.redis.nodes import Nodes
+from tidings.platform.redis.resp import Arg, Reply, pack
+from tidings.platform.redis.script import Script
+
+_ASKING = pack("ASKING")
+_DOUBTFUL = ("READONLY", "CLUSTERDOWN")
+_TRIES = 8
+_TRY_AGAIN_S = 0.01
+
+
+class Calls:
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._loop = asyncio.get_running_loop()
+
+    async def call(self, frame: bytes, slot: int, deadline: float, *, is_read: bool) -> Reply:
+        if not self._nodes.is_known:
+            await self._wait_for_nodes(deadline)
+        try:
+            return await self._nodes.link(slot).submit(frame, deadline)
+        except RedisError as error:
+            return await self._mend(error, frame, slot, deadline, is_read=is_read)
+
+    async def run(self, script: Script, keys: Sequence[Key], args: Sequence[Arg], deadline: float) -> Reply:
+        """By its hash; a server that does not hold it gets the source, which it then keeps."""
+        slot = one_slot(keys)
+        by_hash = pack(script.by_hash, script.sha, len(keys), *keys, *args)
+        try:
+            return await self.call(by_hash, slot, deadline, is_read=script.is_read)
+        except NoScriptError:
+            by_source = pack(script.by_source, script.source, len(keys), *keys, *args)
+        except RefusedError as error:
+            raise script_error(script, error) from error
+        try:
+            return await self.call(by_source, slot, deadline, is_read=script.is_read)
+        except RefusedError as error:
+            raise script_error(script, error) from error
+
+    async def _mend(
+        self, error: RedisError, frame: bytes, slot: int, deadline: float, *, is_read: bool
+    ) -> Reply:
+        for attempt in range(_TRIES):
+            if not self._can_be_mended(error, is_read=is_read):
+                raise error
+            try:
+                return await self._again(error, frame, slot, deadline, attempt)
+            except RedisError as next_error:
+                error = next_error
+        if isinstance(error, UnansweredError):
+            raise error
+        raise ClusterDownError(f"CLUSTERDOWN sent around {_TRIES} times: {error}")
+
+    def _can_be_mended(self, error: RedisError, *, is_read: bool) -> bool:
+        if isinstance(error, UnansweredError):
+            return is_read and not error.is_late
+        if isinstance(error, UnreachableError) or (
+            isinstance(error, RefusedError) and error.word in _DOUBTFUL
+        ):
+            self._nodes.doubt()
+        return isinstance(error, MovedError | TryAgainError)
+
+    async def _again(
+        self, error: RedisError, frame: bytes, slot: int, deadline: float, attempt: int
+    ) -> Reply:
+        if isinstance(error, AskedError):
+            return await _ask(self._nodes.at(error.address), frame, deadline)
+        if isinstance(error, MovedError):
+            self._nodes.moved(error.slot, error.address)
+        if isinstance(error, TryAgainError):
+            await asyncio.sleep(_TRY_AGAIN_S * 2**attempt * random.random())  # noqa: S311 - no secret
+        return await self._nodes.link(slot).submit(frame, deadline)
+
+    async def _wait_for_nodes(self, deadline: float) -> None:
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._nodes.settled()
+        except TimeoutError:
+            raise UnreachableError("no node of the cluster has answered yet") from None
+
+
+async def _ask(link: Link, frame: bytes, deadline: float) -> Reply:
+    # both are taken in one breath, so nothing gets between them on the wire; if ASKING fails, so does the other
+    link.submit(_ASKING, deadline).add_done_callback(_look_at)
+    return await link.submit(frame, deadline)
+
+
+def _look_at(future: asyncio.Future[Reply]) -> None:
+    """An error that nobody looked at would be reported."""
+    if not future.cancelled():
+        future.exception()
+
+
+def script_error(script: Script, error: RefusedError) -> RedisError:
+    """Turned away at the gate, or failed inside?"""
+    if error.word in GATE_WORDS and "user_script" not in str(error):
+        return error
+    return ScriptFailedError(script.name, str(error))

@@ -1,0 +1,162 @@
+"""A cluster: who has which slot, read from any node, again after every sign of change, and from time to time.
+
+A refresh is one question, however many commands were sent elsewhere meanwhile.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable, Iterator
+
+from tidings.platform.redis.errors import Address, ClusterDownError, RedisError, UnreachableError
+from tidings.platform.redis.keys import SLOTS
+from tidings.platform.redis.link import Link
+from tidings.platform.redis.options import Options
+from tidings.platform.redis.resp import Push, Reply, pack
+
+_SLOTS_COMMAND = pack("CLUSTER", "SLOTS")
+_SHORTEST_SPACING_S = 0.05
+_LONGEST_SPACING_S = 1.0
+
+type Shard = tuple[int, int, Address]
+"""First slot, last slot, primary."""
+
+
+class Cluster:
+    def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
+        self.is_known = False
+        self._options = options
+        self._on_change = on_change
+        self._loop = asyncio.get_running_loop()
+        self._owners: list[Address | None] = [None] * SLOTS
+        self._links: dict[Address, Link] = {}
+        self._trouble = "not connected yet"
+        self._doubted = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._retired: dict[Link, asyncio.TimerHandle] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._task = self._loop.create_task(self._follow())
+
+    def link(self, slot: int) -> Link:
+        address = self._owners[slot]
+        if address is None:
+            self.doubt()
+            raise ClusterDownError(f"CLUSTERDOWN no node has slot {slot}")
+        return self.at(address)
+
+    def owner(self, slot: int) -> Address | None:
+        return self._owners[slot]
+
+    def at(self, address: Address) -> Link:
+        link = self._links.get(address)
+        if link is None:
+            link = self._links[address] = Link(address, self._options, self)
+        return link
+
+    def moved(self, slot: int, address: Address) -> None:
+        self._owners[slot] = address
+        self.doubt()
+
+    def doubt(self) -> None:
+        self._doubted.set()
+
+    async def settled(self) -> None:
+        await self._settled.wait()
+        if not self.is_known:
+            raise UnreachableError(f"no node of the cluster tells its map: {self._trouble}")
+
+    def links(self) -> list[Link]:
+        return list(self._links.values())
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        for timer in self._retired.values():
+            timer.cancel()
+        await asyncio.gather(*self._closing, *(link.close() for link in [*self.links(), *self._retired]))
+
+    def stood(self) -> None:
+        """Commands need no word of it."""
+
+    def lost(self, reason: str) -> None:
+        """Perhaps its slots are elsewhere now."""
+        del reason
+        self.doubt()
+
+    def pushed(self, push: Push) -> None:
+        """Nothing is pushed where nothing was subscribed to."""
+
+    async def _follow(self) -> None:
+        failures, spacing_s = 0, _SHORTEST_SPACING_S
+        while True:
+            self._doubted.clear()
+            before = self._owners
+            failures = 0 if await self._refresh() else failures + 1
+            self._settled.set()
+            if failures:
+                await asyncio.sleep(self._options.pause_s(failures))
+                continue
+            # a map that stays as it was, while somebody doubts it, is asked for ever more seldom
+            is_same = self._owners == before
+            spacing_s = min(spacing_s * 2, _LONGEST_SPACING_S) if is_same else _SHORTEST_SPACING_S
+            await asyncio.sleep(spacing_s * (0.5 + random.random()))  # noqa: S311 - no secret
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._options.refresh_s * (0.5 + random.random())):  # noqa: S311
+                    await self._doubted.wait()
+
+    async def _refresh(self) -> bool:
+        """Ask one node after the other until one tells a map."""
+        for link in self._candidates():
+            try:
+                reply = await link.submit(_SLOTS_COMMAND, self._loop.time() + self._options.timeout_s)
+            except RedisError as error:
+                self._trouble = str(error)
+                continue
+            if shards := list(parse(reply, link.address)):
+                self._take(shards)
+                return True
+            self._trouble = f"{link.address}: it knows of no slots"
+        return False
+
+    def _candidates(self) -> Iterator[Link]:
+        """Nodes that answer, in any order, so that one with an old map is not asked for ever; then the rest."""
+        links = self.links()
+        random.shuffle(links)
+        links.sort(key=lambda link: not link.is_standing)
+        yield from links
+        yield from (self.at(seed) for seed in self._options.seeds if seed not in self._links)
+
+    def _take(self, shards: list[Shard]) -> None:
+        owners: list[Address | None] = [None] * SLOTS
+        for first, last, address in shards:
+            owners[first : last + 1] = [address] * (last + 1 - first)
+        self._owners, self.is_known, self._trouble = owners, True, ""
+        named = {address for _, _, address in shards}
+        for address in set(self._links) - named:
+            self._retire(self._links.pop(address))
+        for address in named:
+            self.at(address)
+        self._on_change()
+
+    def _retire(self, link: Link) -> None:
+        """Close it when everything in flight has been answered or is too late."""
+
+        def close() -> None:
+            del self._retired[link]
+            task = self._loop.create_task(link.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+        self._retired[link] = self._loop.call_later(self._options.timeout_s, close)
+
+
+def parse(reply: Reply, asked: Address) -> Iterator[Shard]:
+    """CLUSTER SLOTS: first, last, primary, replicas. A node that does not know its own name leaves it out."""
+    if not isinstance(reply, list):
+        return
+    for entry in reply:
+        match entry:
+            case [int(first), int(last), [bytes(host), int(port), *_], *_]:
+                yield first, last, Address(host.decode() or asked.host, port)
+            case [int(first), int(last), [None, int(port), *_], *_]:
+                yield first, last, Address(asked.host, port)

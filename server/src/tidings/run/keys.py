@@ -1,0 +1,46 @@
+"""Opens the tenants' keys as the settings say: which key service wraps them, how long one is used."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.client import Client
+from tidings.run.settings import Settings
+from tidings.run.settings.model import EncryptionSettings
+from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.kms_aws import open_aws_kms
+from tidings.tenants.kms_file import FileKms
+from tidings.tenants.ports import Kms
+from tidings.tenants.store import DynamoKeyStore
+
+_DAY_S = 86_400
+
+
+@asynccontextmanager
+async def open_keys(settings: Settings, client: Client, clock: Clock) -> AsyncIterator[KeyRing]:
+    async with kms_of(settings) as kms:
+        yield KeyRing(DynamoKeyStore(client), kms, clock, policy_of(settings.encryption))
+
+
+def kms_of(settings: Settings) -> AbstractAsyncContextManager[Kms]:
+    wanted = settings.encryption
+    if wanted.kms == "file":
+        return nullcontext(FileKms(wanted.key_file))
+    if not wanted.kms_key_id:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "encryption.kms is aws, and encryption.kms_key_id is not set.",
+            hint="Name the KMS key that wraps the tenants' keys: its id, its ARN or an alias.",
+        )
+    former = [key.strip() for key in (wanted.kms_former_key_ids or "").split(",") if key.strip()]
+    region = wanted.kms_region or settings.dynamo.region
+    return open_aws_kms(wanted.kms_endpoint, region, wanted.kms_key_id, former)
+
+
+def policy_of(settings: EncryptionSettings) -> Policy:
+    return Policy(
+        is_encrypting=settings.mode == "on",
+        rotate_after_s=settings.rotate_after_days * _DAY_S,
+        refresh_s=settings.refresh_s,
+    )

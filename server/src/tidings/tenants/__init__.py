@@ -1,0 +1,1 @@
+"""Tenants and their keys: what content is sealed and recognised with."""

@@ -1,0 +1,131 @@
+"""AWS KMS as the key service, by the shape of its requests. Untried on AWS itself.
+
+Goes the way of the DynamoDB client: its connections, signatures, retries and credentials serve KMS as they are.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.channel import Channel, Dialect, Limits
+from tidings.platform.dynamo.credentials import Keys, NoCredentialsError
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.ledger import Row
+from tidings.platform.dynamo.opening import make_channel
+from tidings.platform.dynamo.pool import PoolLimits
+from tidings.platform.dynamo.verbs import Verb
+from tidings.tenants.model import Generated
+from tidings.tenants.ports import NotUnwrappedError
+
+DIALECT = Dialect("kms", "application/x-amz-json-1.1")
+LIMITS = Limits(call_timeout_s=5.0, try_timeout_s=2.0, pool=PoolLimits(max_connections=16))
+_SERVICE = "kms"
+_KEY_SPEC = "AES_256"
+_WRONG_KEY = "IncorrectKeyException"
+_ALTERED = "InvalidCiphertextException"
+
+
+class _Generate(Struct):
+    KeyId: str
+    KeySpec: str
+    EncryptionContext: Mapping[str, str]
+
+
+class _Decrypt(Struct):
+    KeyId: str
+    CiphertextBlob: bytes
+    EncryptionContext: Mapping[str, str]
+
+
+class _GenerateReply(Struct):
+    CiphertextBlob: bytes
+    KeyId: str
+
+
+class _DecryptReply(Struct):
+    Plaintext: bytes
+
+
+_write = msgspec.json.Encoder().encode
+_read_generate: Callable[[bytes], _GenerateReply] = msgspec.json.Decoder(_GenerateReply).decode
+_read_decrypt: Callable[[bytes], _DecryptReply] = msgspec.json.Decoder(_DecryptReply).decode
+
+GENERATE = Verb("TrentService.GenerateDataKeyWithoutPlaintext", _read_generate)
+DECRYPT = Verb("TrentService.Decrypt", _read_decrypt)
+
+
+class AwsKms:
+    """`key_id` wraps; `former_key_ids` still unwrap. Ids, ARNs or aliases.
+
+    A request to unwrap always names one of them: else whoever can write the table could have us unwrap, and then
+    seal with, a key that is his own.
+    """
+
+    def __init__(self, channel: Channel, key_id: str, former_key_ids: Sequence[str] = ()) -> None:
+        self._channel = channel
+        self._key_ids = (key_id, *former_key_ids)
+        self._generates = Row("kms.generate", GENERATE.target)
+        self._decrypts = Row("kms.decrypt", DECRYPT.target)
+
+    async def generate(self, context: Mapping[str, str], /) -> Generated:
+        body = _write(_Generate(self._key_ids[0], _KEY_SPEC, context))
+        try:
+            reply, _ = await self._channel.call(GENERATE, body, self._generates, is_repeatable=True)
+        except DynamoError as error:
+            _refuse(error)
+        return Generated(reply.CiphertextBlob, reply.KeyId)
+
+    async def unwrap(self, wrapped: bytes, context: Mapping[str, str], /) -> bytes:
+        for key_id in self._key_ids:
+            unwrapped = await self._decrypt(key_id, wrapped, context)
+            if unwrapped is not None:
+                return unwrapped
+        raise NotUnwrappedError("it was wrapped by a KMS key that is not set here")
+
+    async def _decrypt(self, key_id: str, wrapped: bytes, context: Mapping[str, str]) -> bytes | None:
+        """None: it was wrapped by another key."""
+        body = _write(_Decrypt(key_id, wrapped, context))
+        try:
+            reply, _ = await self._channel.call(DECRYPT, body, self._decrypts, is_repeatable=True)
+        except DynamoError as error:
+            if error.code == _WRONG_KEY:
+                return None
+            if error.code == _ALTERED:
+                raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from error
+            _refuse(error)
+        return reply.Plaintext
+
+
+@asynccontextmanager
+async def open_aws_kms(
+    endpoint: str,
+    region: str,
+    key_id: str,
+    former_key_ids: Sequence[str] = (),
+    *,
+    keys: Keys | None = None,
+    limits: Limits = LIMITS,
+) -> AsyncIterator[AwsKms]:
+    """`endpoint` is "aws" or a URL. Without `keys`, AWS gets those that botocore finds."""
+    try:
+        channel = await make_channel(endpoint, _SERVICE, region, keys, limits, dialect=DIALECT)
+    except NoCredentialsError as error:
+        raise TidingsError(Code.KEYS_UNAVAILABLE, f"AWS KMS can't be asked: {error}") from error
+    try:
+        yield AwsKms(channel, key_id, former_key_ids)
+    finally:
+        channel.close()
+
+
+def _refuse(error: DynamoError) -> NoReturn:
+    """Denied, disabled, throttled or not there: all of it can be mended without touching the data."""
+    raise TidingsError(
+        Code.KEYS_UNAVAILABLE,
+        f"AWS KMS does not give the key: {error}",
+        hint="The process needs kms:GenerateDataKeyWithoutPlaintext and kms:Decrypt for the key in "
+        "encryption.kms_key_id, and that key must be enabled.",
+    ) from error

@@ -1,0 +1,149 @@
+"""The key service for development: one key in a file wraps all data keys. Whoever has the file has everything."""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import secrets
+import stat
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.tenants.model import KEY_BYTES, Generated
+from tidings.tenants.ports import NotUnwrappedError
+
+_NONCE_BYTES = 12
+_ID_BYTES = 8
+_FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_NOTE = (
+    "# Opens everything in the tables of this installation. Keep a copy; keep it secret; never commit it.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Master:
+    """`id` is made from the key: it says which file a data key needs, and nothing else."""
+
+    id: bytes
+    cipher: AESGCM
+
+    @classmethod
+    def of(cls, key: bytes) -> "_Master":
+        return cls(hashlib.sha256(b"tidings key file" + key).digest()[:_ID_BYTES], AESGCM(key))
+
+    @property
+    def name(self) -> str:
+        return f"file:{self.id.hex()}"
+
+
+class FileKms:
+    """The file is made when the first data key is; it is never made anew to unwrap with."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._master: _Master | None = None
+
+    async def generate(self, context: Mapping[str, str], /) -> Generated:
+        master = await self._find(self._read_or_make)
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        sealed = master.cipher.encrypt(nonce, secrets.token_bytes(KEY_BYTES), _bytes(context))
+        return Generated(master.id + nonce + sealed, master.name)
+
+    async def unwrap(self, wrapped: bytes, context: Mapping[str, str], /) -> bytes:
+        master = await self._find(self._read)
+        if wrapped[:_ID_BYTES] != master.id:
+            raise NotUnwrappedError(f"it was not wrapped with {self._path}, which is {master.name}")
+        nonce, sealed = wrapped[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], wrapped[_ID_BYTES + _NONCE_BYTES :]
+        try:
+            return master.cipher.decrypt(nonce, sealed, _bytes(context))
+        except (InvalidTag, ValueError):
+            raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from None
+
+    async def _find(self, read: Callable[[], _Master]) -> _Master:
+        if self._master is None:
+            self._master = await asyncio.to_thread(read)
+        return self._master
+
+    def _read_or_make(self) -> _Master:
+        if not self._path.exists():
+            _make(self._path)
+        return self._read()
+
+    def _read(self) -> _Master:
+        try:
+            with self._path.open("rb") as file:
+                _check_mode(self._path, os.fstat(file.fileno()))
+                text = file.read()
+        except OSError as error:
+            raise _unusable(
+                f"The key file {self._path} can't be read ({error.strerror}), and what is in the tables needs it.",
+                "Put the file back, or set encryption.key_file. A new one would not open what the old one closed.",
+            ) from error
+        return _Master.of(_parse(self._path, text))
+
+
+def _bytes(context: Mapping[str, str]) -> bytes:
+    """Unambiguous, and the same for the same context in any order."""
+    parts = [part.encode() for pair in sorted(context.items()) for part in pair]
+    return b"".join(b"%d:%b" % (len(part), part) for part in parts)
+
+
+def _make(path: Path) -> None:
+    """The race: two processes make it. The file appears whole or not at all, and the first one stays."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(draft, _NOTE + b64encode(secrets.token_bytes(KEY_BYTES)).decode() + "\n")
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)
+    except OSError as error:
+        raise _unusable(
+            f"The key file {path} can't be made ({error.strerror}).",
+            "Set encryption.key_file to another place.",
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _check_mode(path: Path, found: os.stat_result) -> None:
+    if found.st_mode & _FOR_OTHERS:
+        raise _unusable(
+            f"The key file {path} is open to others (mode {stat.S_IMODE(found.st_mode):04o}).",
+            f"chmod 600 {path}, and if somebody else may have read it, start anew with another file.",
+        )
+    if found.st_uid not in (os.geteuid(), 0):
+        raise _unusable(
+            f"The key file {path} belongs to somebody else.", "It must be yours: chown it, or make it anew."
+        )
+
+
+def _parse(path: Path, text: bytes) -> bytes:
+    lines = [line for line in text.splitlines() if line and not line.startswith(b"#")]
+    try:
+        key = b64decode(lines[0], validate=True) if len(lines) == 1 else b""
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise _unusable(
+            f"The key file {path} does not hold one key of {KEY_BYTES} bytes in base64.",
+            "Put the file back as it was made.",
+        )
+    return key
+
+
+def _unusable(message: str, hint: str) -> TidingsError:
+    return TidingsError(Code.KEYS_UNAVAILABLE, message, hint=hint)

@@ -1,0 +1,78 @@
+"""Wrapped keys in the table `tenants`."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.values import Attributes, Item
+from tidings.tables.patterns import accounts as patterns
+from tidings.tenants.model import KeyName, WrappedKey
+
+_PREFIX = "data_key#"
+
+
+class DynamoKeyStore:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def list(self, tenant: TenantId, /) -> Sequence[WrappedKey]:
+        query = Query(
+            condition="tenant = :t AND begins_with(#i, :p)",
+            values={":t": tenant, ":p": _PREFIX},
+            names={"#i": "item"},
+        )
+        try:
+            pages = [page async for page in self._client.pages(patterns.LIST_DATA_KEYS, query)]
+        except DynamoError as error:
+            raise unavailable(error) from error
+        keys = [key_of(item) for page in pages for item in page.items]
+        return [key for key in keys if key is not None]
+
+    async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
+        try:
+            # safe to repeat: a put that finds its own item is shown it, and takes it as it would another's
+            await self._client.put(
+                patterns.PUT_DATA_KEY,
+                item_of(tenant, key),
+                condition="attribute_not_exists(tenant)",
+                repeatable=True,
+            )
+        except ConditionFailedError as failed:
+            there = None if failed.item is None else key_of(failed.item)
+            if there is None:
+                raise unavailable(failed) from failed
+            return there
+        except DynamoError as error:
+            raise unavailable(error) from error
+        return key
+
+
+def item_of(tenant: TenantId, key: WrappedKey) -> Attributes:
+    at = datetime.fromtimestamp(key.created_at_ms // 1000, UTC)
+    return {
+        "tenant": tenant,
+        "item": f"{_PREFIX}{key.name}",
+        "wrapped_key": key.wrapped,
+        "wrapped_by": key.wrapped_by,
+        "created_at": f"{at:%Y-%m-%dT%H:%M:%S}.{key.created_at_ms % 1000:03}Z",
+    }
+
+
+def key_of(item: Item) -> WrappedKey | None:
+    name = KeyName.parse(item["item"].removeprefix(_PREFIX))
+    if name is None:
+        return None
+    return WrappedKey(
+        name=name,
+        wrapped=item["wrapped_key"],
+        wrapped_by=item["wrapped_by"],
+        created_at_ms=round(datetime.fromisoformat(item["created_at"]).timestamp() * 1000),
+    )
+
+
+def unavailable(error: DynamoError) -> TidingsError:
+    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table of the tenants' keys does not answer: {error}")

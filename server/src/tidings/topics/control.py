@@ -1,0 +1,167 @@
+"""Kafka's control plane: looks at topics and changes them, one call at a time. Decides nothing."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    BrokerMetadata,
+    ClusterMetadata,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+    TopicMetadata,
+)
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.errors import words
+from tidings.topics.diff import Aspect, Change, settings
+from tidings.topics.model import Wanted
+from tidings.topics.seen import Seen, SeenPartition
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+# the first question also waits for the connection, and for nothing if nobody is there
+_METADATA_S = 6.0
+_ANSWER_S = 15.0
+_NO_LEADER = -1
+_UNREACHABLE = frozenset(
+    {
+        KafkaError._TRANSPORT,  # noqa: SLF001 - their public names
+        KafkaError._TIMED_OUT,  # noqa: SLF001
+        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
+        KafkaError._AUTHENTICATION,  # noqa: SLF001
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.REQUEST_TIMED_OUT,
+    }
+)
+
+
+class ControlPlane:
+    """The topics of one installation."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.prefix = connection.topic_prefix
+        self._where = connection.bootstrap_servers
+        self._config = connection.admin_config()
+        self._admin = AdminClient(self._config)
+
+    def brokers(self) -> int:
+        return len(self._metadata().brokers)
+
+    def observe(self, names: Iterable[str]) -> dict[str, Seen]:
+        """The named topics that are there, and all others under the prefix but Kafka's own."""
+        named, metadata = set(names), self._metadata()
+        found = [
+            topic
+            for name, topic in metadata.topics.items()
+            if name in named or (name.startswith(self.prefix) and not name.startswith("__"))
+        ]
+        return {seen.name: seen for seen in self._read(found)}
+
+    def look(self, name: str) -> Seen | None:
+        topic = self._metadata(name).topics.get(name)
+        return next(iter(self._read([topic] if topic else [])), None)
+
+    def create(self, want: Wanted) -> None:
+        new = NewTopic(want.name, want.partitions, want.replicas, config=settings(want))
+        with self._telling(want.name):
+            try:
+                _result(self._admin.create_topics([new], request_timeout=_ANSWER_S))
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+
+    def change(self, want: Wanted, change: Change) -> None:
+        with self._telling(want.name):
+            if change.aspect is Aspect.PARTITIONS:
+                more = NewPartitions(want.name, want.partitions)
+                _result(self._admin.create_partitions([more], request_timeout=_ANSWER_S))
+            elif change.setting is not None:
+                self._set(want.name, *change.setting)
+
+    def is_known_everywhere(self, wants: Iterable[Wanted]) -> bool:
+        expected = {want.name: want.partitions for want in wants}
+        return all(self._tells_of(expected, broker) for broker in self._metadata().brokers.values())
+
+    def _tells_of(self, expected: dict[str, int], broker: BrokerMetadata) -> bool:
+        """A fresh client knows one broker, so that is the one which answers."""
+        address = f"{broker.host}:{broker.port}"
+        with self._telling(address), AdminClient({**self._config, "bootstrap.servers": address}) as admin:
+            topics = admin.list_topics(timeout=_METADATA_S).topics
+        return all(
+            name in topics and len(topics[name].partitions) == count for name, count in expected.items()
+        )
+
+    def _set(self, name: str, setting: str, value: str) -> None:
+        entry = ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[entry])
+        _result(self._admin.incremental_alter_configs([resource], request_timeout=_ANSWER_S))
+
+    def _metadata(self, topic: str | None = None) -> ClusterMetadata:
+        with self._telling("the cluster"):
+            return self._admin.list_topics(topic, timeout=_METADATA_S)
+
+    def _read(self, topics: Iterable[TopicMetadata]) -> Iterator[Seen]:
+        there = [topic for topic in topics if topic.error is None and topic.topic is not None]
+        told = self._settings([str(topic.topic) for topic in there])
+        for topic in there:
+            name = str(topic.topic)
+            if name in told:
+                yield Seen(name, tuple(_read_partitions(topic)), told[name])
+
+    def _settings(self, names: list[str]) -> dict[str, dict[str, str]]:
+        """A topic that went away between two calls is left out."""
+        if not names:
+            return {}
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+        told: dict[str, dict[str, str]] = {}
+        with self._telling("the cluster"):
+            answers = self._admin.describe_configs(resources, request_timeout=_ANSWER_S)
+            for resource, future in answers.items():
+                try:
+                    entries = future.result()
+                except KafkaException as error:
+                    if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                        raise
+                else:
+                    told[resource.name] = {entry.name: entry.value or "" for entry in entries.values()}
+        return told
+
+    @contextmanager
+    def _telling(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except KafkaException as error:
+            raise self._told(what, error.args[0]) from error
+
+    def _told(self, what: str, error: KafkaError) -> TidingsError:
+        if error.code() in _UNREACHABLE:
+            return TidingsError(
+                Code.ENGINE_UNREACHABLE,
+                f"Kafka at {self._where} does not answer: {words(error)}",
+                hint="Is it running (`tidings engines status`)? Are kafka.security_protocol and kafka.sasl_… right?",
+            )
+        return TidingsError(
+            Code.TOPICS_FAILED,
+            f"{what}: {words(error)}",
+            hint="What was done before stands; apply can be repeated. Three copies need three brokers.",
+        )
+
+
+def _result[K](futures: dict[K, "Future[object]"]) -> None:
+    for future in futures.values():
+        future.result()
+
+
+def _read_partitions(topic: TopicMetadata) -> Iterator[SeenPartition]:
+    for number in sorted(topic.partitions):
+        part = topic.partitions[number]
+        yield SeenPartition(part.leader != _NO_LEADER, len(part.replicas), len(part.isrs))

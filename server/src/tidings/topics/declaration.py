@@ -1,0 +1,76 @@
+"""The topics, declared once. `topics plan`, `apply`, `check`, the docs and the tests all read this.
+
+Kafka is an accelerator: every topic but the dead letters can be filled again from DynamoDB.
+"""
+
+from tidings.topics.model import DAY_S, HOUR_S, Partitions, Topic
+
+MEBIBYTE = 1_048_576
+
+MESSAGES = Topic(
+    name="messages",
+    key="tenant#chat",
+    order="the entries of a chat",
+    partitions=Partitions(
+        small=12,
+        medium=96,
+        large=720,
+        why="Planned are 350,000 messages a second at peak. A partition is handled one batch at a time; with "
+        "batches of 20 that take 20 ms in DynamoDB and Redis it makes 1,000 a second, which is also the "
+        "ceiling of one chat. So 350 would do, and twice that leaves room to catch up after an outage while "
+        "traffic goes on, and for hot chats that share a partition. 720 divides evenly over 3, 4, 6, 9 "
+        "or 12 brokers and over most numbers of workers; with three copies on 12 brokers that is 180 a broker, far below "
+        "where Kafka feels it. 12 carry the first 10,000 users a thousand times over.",
+    ),
+    retention_s=48 * HOUR_S,
+    retention_why="Twice the 24 hours that DynamoDB Streams keeps, so that either can stand in for the other.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Every entry of every chat's log, right after its commit; what delivery works on.",
+)
+MESSAGES_DEAD = Topic(
+    name="messages-dead",
+    key="as the record had it",
+    order="",
+    partitions=Partitions(small=1, medium=3, large=12, why="One is too many already; somebody must look."),
+    retention_s=14 * DAY_S,
+    retention_why="Over a holiday.",
+    max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
+    purpose="Records of `messages` that could not be decoded: the original bytes, key and headers, and in "
+    "headers the reason and where it stood. Larger than `messages` allows, for those headers.",
+)
+UNREACHED = Topic(
+    name="unreached",
+    key="tenant#user",
+    order="",
+    partitions=Partitions(
+        small=6,
+        medium=48,
+        large=360,
+        why="Half of what `messages` has: about every second message has a recipient who is nowhere connected.",
+    ),
+    retention_s=24 * HOUR_S,
+    retention_why="Nobody wants yesterday's push.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Users for whom no device could be reached: for push services and webhooks.",
+)
+NOTICES = Topic(
+    name="notices",
+    key="tenant#job#chunk",
+    order="",
+    partitions=Partitions(
+        small=6,
+        medium=24,
+        large=96,
+        why="A chunk is 100 transactions, about a fifth of a second: 96 partitions deliver 48,000 users a "
+        "second, ten million in four minutes.",
+    ),
+    retention_s=72 * HOUR_S,
+    retention_why="A job that is paused over a weekend goes on; its chunks stand in DynamoDB anyway.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Notices to named users, in chunks of 100.",
+)
+
+TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, NOTICES)
+
+RETIRED: tuple[str, ...] = ()
+"""Topics that an earlier version declared. One that still stands is pointed out and never deleted."""

@@ -1,0 +1,210 @@
+"""What differs between the topics as declared and as seen, and what making them the same would do. Pure.
+
+Two things are never made less than they are, because people raise them: how long records are kept, and
+how large they may be.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidings.topics.model import Wanted
+from tidings.topics.seen import CLEANUP, MAX_MESSAGE, MIN_IN_SYNC, RETENTION, UNCLEAN, Seen
+
+FOR_EVER_MS = -1
+
+
+class Aspect(StrEnum):
+    """What of a topic can differ; in the order in which `apply` changes it."""
+
+    TOPIC = "topic"
+    REPLICAS = "copies"
+    CLEANUP = "cleanup"
+    RETENTION = "retention"
+    MIN_IN_SYNC = "in sync at least"
+    MAX_MESSAGE = "largest message"
+    UNCLEAN = "unclean leader election"
+    PARTITIONS = "partitions"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`destroys` says what would be lost and `reorders` what would lose its order; neither is done unasked.
+
+    `setting` is Kafka's own name and value for it, where it is one.
+    """
+
+    aspect: Aspect
+    before: str
+    after: str
+    note: str = ""
+    destroys: str = ""
+    reorders: str = ""
+    setting: tuple[str, str] | None = None
+
+    @property
+    def refused(self) -> str:
+        return self.destroys or self.reorders
+
+
+class Verdict(StrEnum):
+    CREATE = "create"
+    CHANGE = "change"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+    UNKNOWN = "unknown extra"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPlan:
+    """One topic. `wanted` is None for one that is there and is not declared."""
+
+    name: str
+    verdict: Verdict
+    changes: tuple[Change, ...] = ()
+    wanted: Wanted | None = None
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    topics: tuple[TopicPlan, ...]
+
+    @property
+    def drift(self) -> tuple[str, ...]:
+        return tuple(_drift(self.topics))
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        return tuple(
+            f"{entry.name}: {change.refused}"
+            for entry in self.topics
+            for change in entry.changes
+            if change.refused
+        )
+
+
+def plan(
+    topics: Iterable[Wanted],
+    seen: Mapping[str, Seen],
+    *,
+    retired: Iterable[str] = (),
+    allow_reorder: bool = False,
+) -> Plan:
+    """`seen` holds, by name, the declared topics that are there and any others under the prefix."""
+    declared = tuple(plan_topic(want, seen.get(want.name), allow_reorder=allow_reorder) for want in topics)
+    names = {entry.name for entry in declared}
+    gone = set(retired)
+    extras = (_plan_extra(other, gone) for name, other in sorted(seen.items()) if name not in names)
+    return Plan((*declared, *extras))
+
+
+def plan_topic(want: Wanted, seen: Seen | None, *, allow_reorder: bool) -> TopicPlan:
+    if seen is None:
+        return TopicPlan(want.name, Verdict.CREATE, wanted=want)
+    changes = (*_replicas(want, seen), *_settings(want, seen), *_partitions(want, seen, allow_reorder))
+    return TopicPlan(want.name, _verdict(changes), changes, want, seen)
+
+
+def settings(want: Wanted) -> dict[str, str]:
+    """What the topic is created with, in Kafka's own names."""
+    topic = want.topic
+    return {
+        RETENTION: str(topic.retention_s * 1000),
+        CLEANUP: topic.cleanup,
+        MIN_IN_SYNC: str(want.min_in_sync),
+        MAX_MESSAGE: str(topic.max_message_bytes),
+        # a copy that lags would become leader and forget what was acknowledged
+        UNCLEAN: "false",
+    }
+
+
+def _verdict(changes: tuple[Change, ...]) -> Verdict:
+    if any(change.refused for change in changes):
+        return Verdict.REFUSED
+    return Verdict.CHANGE if changes else Verdict.UNCHANGED
+
+
+def _plan_extra(seen: Seen, retired: set[str]) -> TopicPlan:
+    """A topic that we declared once. Any other under the prefix is somebody else's, and left alone."""
+    if seen.name not in retired:
+        return TopicPlan(seen.name, Verdict.UNKNOWN, seen=seen)
+    lost = "the topic and all that is in it: delete it yourself if nobody needs it"
+    removed = Change(Aspect.TOPIC, "a topic of Tidings", "not declared any more", destroys=lost)
+    return TopicPlan(seen.name, Verdict.REFUSED, (removed,), seen=seen)
+
+
+def _replicas(want: Wanted, seen: Seen) -> Iterator[Change]:
+    """More copies are made by Kafka's own tool, partition by partition; too many are nobody's harm."""
+    if seen.replicas < want.replicas:
+        lost = (
+            f"the promise that {want.replicas} brokers hold what was acknowledged: {seen.replicas} do. This "
+            "tool can't add copies; kafka-reassign-partitions can"
+        )
+        yield Change(Aspect.REPLICAS, str(seen.replicas), str(want.replicas), destroys=lost)
+
+
+def _partitions(want: Wanted, seen: Seen, allow_reorder: bool) -> Iterator[Change]:  # noqa: FBT001 - private
+    before, after = len(seen.partitions), want.partitions
+    if after < before:
+        lost = f"everything in it: Kafka can't take partitions away, only a new topic has {after}"
+        yield Change(Aspect.PARTITIONS, str(before), str(after), destroys=lost)
+    elif after > before:
+        mixed = ""
+        if want.topic.order and not allow_reorder:
+            mixed = (
+                f"the order of {want.topic.order}, while records under way are handled: most keys move to "
+                "another partition, and what is new there may overtake what is old here. Stop the producers, "
+                "let the consumers catch up, then apply with --allow-reorder"
+            )
+        yield Change(Aspect.PARTITIONS, str(before), str(after), note="keys move", reorders=mixed)
+
+
+def _settings(want: Wanted, seen: Seen) -> Iterator[Change]:
+    target = settings(want)
+    aspects = (
+        (Aspect.CLEANUP, CLEANUP, _same),
+        (Aspect.RETENTION, RETENTION, _at_least_for),
+        (Aspect.MIN_IN_SYNC, MIN_IN_SYNC, _same),
+        (Aspect.MAX_MESSAGE, MAX_MESSAGE, _at_least),
+        (Aspect.UNCLEAN, UNCLEAN, _same),
+    )
+    for aspect, name, is_fine in aspects:
+        before = seen.settings.get(name, "")
+        if not is_fine(before, target[name]):
+            shown = show_setting(name, before), show_setting(name, target[name])
+            yield Change(aspect, *shown, setting=(name, target[name]))
+
+
+def _same(before: str, after: str) -> bool:
+    return before == after
+
+
+def _at_least(before: str, after: str) -> bool:
+    return before.isdecimal() and int(before) >= int(after)
+
+
+def _at_least_for(before: str, after: str) -> bool:
+    return before == str(FOR_EVER_MS) or _at_least(before, after)
+
+
+def _drift(plans: Iterable[TopicPlan]) -> Iterator[str]:
+    for entry in plans:
+        if entry.verdict is Verdict.CREATE:
+            yield f"{entry.name}: is not there"
+        for change in entry.changes:
+            yield f"{entry.name}: {change.aspect}: {change.before}, declared {change.after}"
+
+
+def show_setting(name: str, value: str) -> str:
+    if not value:
+        return "not set"
+    if name == RETENTION:
+        return "for ever" if value == str(FOR_EVER_MS) else show_hours(int(value) // 1000)
+    if name == MAX_MESSAGE:
+        return f"{int(value):,} bytes"
+    return value
+
+
+def show_hours(seconds: int) -> str:
+    return f"{seconds / 3600:g} h"

@@ -1,0 +1,198 @@
+"""Chats and members on both engines, through the use cases and the log."""
+
+import asyncio
+
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, by, code_of
+
+from tidings.chats.manage import Manage
+from tidings.chats.model import Role
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
+from tidings.messages.append import Appends
+from tidings.messages.lane import World
+from tidings.messages.model import Kind
+
+
+def test_two_who_write_to_each_other_at_once_meet_in_one_chat(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        asked = [stage.manage.direct(stage.tenant, *pair) for pair in ((ANNA, BEN), (BEN, ANNA)) * 4]
+        chats = await asyncio.gather(*asked)
+        assert len(set(chats)) == 1
+        assert await stage.kinds(chats[0]) == [Kind.CREATE]
+        assert (await stage.send(chats[0], BEN)).sequence == 2
+
+    play(scene)
+
+
+def test_a_group_is_made_once_however_often_it_is_asked_for(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        caller = by(ANNA, "make")
+        first = await stage.manage.group(stage.tenant, caller, "us", [BEN])
+        assert await stage.manage.group(stage.tenant, caller, "us", [BEN]) == first
+        assert await stage.kinds(first) == [Kind.CREATE]
+        assert await code_of(stage.manage.group(stage.tenant, caller, "them", [BEN])) is Code.KEY_CONFLICT
+
+    play(scene)
+
+
+def test_a_large_group_is_made_in_chunks(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        many = [UserId(f"u{n}") for n in range(220)]
+        chat = await stage.group(*many)
+        row = await stage.rows.chat(chat)
+        assert row is not None
+        assert row.member_count == 221
+        assert await stage.kinds(chat) == [Kind.CREATE, Kind.JOIN, Kind.JOIN]
+        last = await stage.rows.membership(chat, many[-1])
+        assert last is not None
+        assert last.intervals[-1].joined == 2
+        assert (await stage.send(chat, many[-1], after=3)).sequence == 4
+
+    play(scene)
+
+
+def test_a_group_has_a_limit(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        too_many = [UserId(f"u{n}") for n in range(249)]
+        assert await code_of(stage.manage.add(chat, by(ANNA), too_many)) is Code.CHAT_FULL
+
+    play(scene)
+
+
+def test_a_member_who_left_may_not_send_and_one_who_came_back_may(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN, CLEO)
+        await stage.send(chat, BEN)
+        await stage.manage.remove(chat, by(BEN), BEN)
+        assert await code_of(stage.send(chat, BEN)) is Code.NOT_A_MEMBER
+        await stage.manage.add(chat, by(ANNA), [BEN])
+        assert await code_of(stage.send(chat, BEN, after=3)) is Code.NOT_A_MEMBER
+        await stage.send(chat, BEN, after=4)
+        row = await stage.rows.membership(chat, BEN)
+        assert row is not None
+        assert [tuple(i) for i in row.intervals] == [(0, 3), (3, None)]
+        assert await stage.kinds(chat) == [Kind.CREATE, Kind.MESSAGE, Kind.LEAVE, Kind.JOIN, Kind.MESSAGE]
+
+    play(scene)
+
+
+def test_nobody_comes_back_more_often_than_a_row_can_tell(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        for _ in range(7):
+            await stage.manage.remove(chat, by(ANNA), BEN)
+            await stage.manage.add(chat, by(ANNA), [BEN])
+        await stage.manage.remove(chat, by(ANNA), BEN)
+        assert await code_of(stage.manage.add(chat, by(ANNA), [BEN])) is Code.STAYS_USED_UP
+
+    play(scene)
+
+
+def test_who_may_not_is_refused_and_nothing_is_written(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN, CLEO)
+        manage = stage.manage
+        assert await code_of(manage.add(chat, by(BEN), [DORA])) is Code.FORBIDDEN
+        assert await code_of(manage.remove(chat, by(BEN), CLEO)) is Code.FORBIDDEN
+        assert await code_of(manage.remove(chat, by(BEN), ANNA)) is Code.FORBIDDEN
+        assert await code_of(manage.rename(chat, by(BEN), "mine")) is Code.FORBIDDEN
+        assert await code_of(manage.rename(chat, by(DORA), "mine")) is Code.NOT_A_MEMBER
+        assert await code_of(manage.add(chat, by(DORA), [BEN])) is Code.NOT_A_MEMBER
+        assert await code_of(manage.remove(chat, by(ANNA), ANNA)) is Code.FORBIDDEN
+        assert await stage.kinds(chat) == [Kind.CREATE]
+
+    play(scene)
+
+
+def test_roles_and_the_handing_over_of_a_group(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN, CLEO)
+        await stage.manage.change_role(chat, by(ANNA), BEN, Role.ADMIN)
+        await stage.manage.add(chat, by(BEN), [DORA])
+        assert await code_of(stage.manage.change_role(chat, by(BEN), DORA, Role.ADMIN)) is Code.FORBIDDEN
+        await stage.manage.transfer(chat, by(ANNA), BEN)
+        await stage.manage.remove(chat, by(ANNA), ANNA)
+        owner = await stage.rows.membership(chat, BEN)
+        assert owner is not None
+        assert owner.role is Role.OWNER
+        assert await code_of(stage.manage.change_role(chat, by(BEN), ANNA, Role.ADMIN)) is Code.NOT_A_MEMBER
+
+    play(scene)
+
+
+def test_renaming_is_an_entry_and_a_row(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group()
+        await stage.manage.rename(chat, by(ANNA), "new")
+        row = await stage.rows.chat(chat)
+        newest = await stage.log.newest(chat)
+        assert row is not None
+        assert newest is not None
+        assert (row.name, newest.kind, newest.name) == ("new", Kind.RENAME, "new")
+
+    play(scene)
+
+
+def test_two_who_add_at_once_both_succeed_and_the_count_is_right(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        other = Manage(stage.rows, Appends(World(stage.log, stage.rows, SystemClock(), epoch=0)))
+        adding = [
+            manage.add(chat, by(ANNA), [UserId(f"{name}{n}")])
+            for n in range(3)
+            for name, manage in (("x", stage.manage), ("y", other))
+        ]
+        await asyncio.gather(*adding)
+        row = await stage.rows.chat(chat)
+        assert row is not None
+        assert row.member_count == 8
+        assert await stage.kinds(chat) == [Kind.CREATE] + [Kind.JOIN] * 6
+
+    play(scene)
+
+
+def test_a_block_silences_both_and_is_fenced_by_the_log(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(chat, BEN)
+        await stage.manage.block(stage.tenant, by(ANNA), BEN)
+        assert await code_of(stage.send(chat, BEN)) is Code.BLOCKED
+        assert await code_of(stage.send(chat, ANNA)) is Code.BLOCKED
+        await stage.manage.block(stage.tenant, by(ANNA), BEN, is_blocked=False)
+        await stage.send(chat, BEN)
+        assert await stage.kinds(chat) == [
+            Kind.CREATE,
+            Kind.MESSAGE,
+            Kind.BLOCK,
+            Kind.BLOCK,
+            Kind.MESSAGE,
+        ]
+
+    play(scene)
+
+
+def test_a_stranger_who_is_blocked_can_not_begin_a_chat(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.manage.block(stage.tenant, by(ANNA), BEN)
+        assert await code_of(stage.manage.direct(stage.tenant, BEN, ANNA)) is Code.BLOCKED
+        await stage.manage.block(stage.tenant, by(ANNA), BEN, is_blocked=False)
+        chat = await stage.manage.direct(stage.tenant, BEN, ANNA)
+        assert await stage.kinds(chat) == [Kind.CREATE]
+
+    play(scene)
+
+
+def test_muting_is_the_members_own_affair(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        await stage.manage.mute(chat, BEN, 1_800_000_000_000)
+        row = await stage.rows.membership(chat, BEN)
+        assert row is not None
+        assert row.muted_until_ms == 1_800_000_000_000
+        await stage.manage.mute(chat, BEN, None)
+        assert await code_of(stage.manage.mute(chat, DORA, 1)) is Code.NOT_A_MEMBER
+        assert await stage.kinds(chat) == [Kind.CREATE]
+
+    play(scene)

@@ -1,0 +1,38 @@
+"""A call as data, so that our client and boto3 can be given the very same one; and what came of it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.values import Attributes
+
+
+@dataclass(frozen=True)
+class Call:
+    """`options` are the keyword arguments of our client's method."""
+
+    pattern: AccessPattern
+    what: Any
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.pattern.operation} {self.what} {self.options}"
+
+
+@dataclass(frozen=True)
+class Update:
+    """UpdateItem takes two things."""
+
+    key: Attributes
+    expression: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came back, or which error; spelled the same for both clients."""
+
+    value: Any = None
+    code: str = ""
+    message: str = ""
+    item: Any = None
+    reasons: tuple[tuple[str, str, Any], ...] = ()

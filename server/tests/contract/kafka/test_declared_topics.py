@@ -1,0 +1,114 @@
+"""`tidings topics` on a real broker, through the command line as people use it."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from contract.kafka.harness import make_topic
+
+from tidings.kernel.errors import TidingsError
+from tidings.platform.kafka.connection import Connection
+from tidings.run.cli.topics import group
+from tidings.topics import control
+from tidings.topics.control import ControlPlane
+from tidings.topics.declaration import MESSAGES, TOPICS
+
+
+class Cli:
+    """The command in this process: its exit code and all that it says, the code of an error included."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._environ = {
+            "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": connection.bootstrap_servers,
+            "TIDINGS_KAFKA_TOPIC_PREFIX": connection.topic_prefix,
+        }
+
+    def __call__(self, *words: str, partitions: str = "small") -> tuple[int, str]:
+        environ = self._environ | {"TIDINGS_KAFKA_PARTITIONS": partitions}
+        done = CliRunner().invoke(group, list(words), env=environ)
+        if isinstance(done.exception, TidingsError):
+            return 1, f"{done.exception.message}\n[{done.exception.code}]"
+        if done.exception is not None:
+            raise done.exception
+        return done.exit_code, done.output
+
+
+@pytest.fixture(autouse=True)
+def _nothing_else_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def tidings(connection: Connection) -> Cli:
+    return Cli(connection)
+
+
+def test_plan_apply_and_check_go_together(tidings: Cli, connection: Connection) -> None:
+    code, text = tidings("plan")
+    assert (code, text.count("  create  ")) == (0, 4)
+    assert "1 copy (declared 3)" in text
+    code, text = tidings("check")
+    assert (code, text.count("is not there")) == (1, 4)
+    assert "[topics_drift]" in text
+    code, text = tidings("apply")
+    assert code == 0, text
+    assert "ok: 4 of 4 topics created or changed" in text
+    assert "ok: 0 of 4 topics created or changed" in tidings("apply")[1]
+    assert tidings("check") == (0, "ok: 4 topics as declared\n")
+    seen = ControlPlane(connection).look(connection.topic("messages"))
+    assert seen is not None
+    assert len(seen.partitions) == MESSAGES.partitions.small
+    assert seen.settings["retention.ms"] == str(MESSAGES.retention_s * 1000)
+
+
+def test_drift_is_found_and_mended_and_order_is_not_given_away_unasked(
+    tidings: Cli, connection: Connection
+) -> None:
+    assert tidings("apply")[0] == 0
+    set_topic(connection, "retention.ms", "1000")
+    code, text = tidings("check")
+    assert (code, "retention:" in text) == (1, True)
+    assert tidings("apply")[0] == 0
+    code, text = tidings("apply", partitions="medium")
+    assert (code, "[topics_destructive]" in text) == (1, True)
+    assert tidings("check")[0] == 0, "nothing of a refused plan was done"
+    assert tidings("apply", "--allow-reorder", partitions="medium")[0] == 0
+    assert tidings("check", partitions="medium")[0] == 0
+    code, text = tidings("apply")
+    assert (code, "can't take partitions away" in text) == (1, True)
+
+
+def test_a_stranger_under_the_prefix_is_left_alone(tidings: Cli, connection: Connection) -> None:
+    make_topic(connection, "somebody-elses")
+    assert tidings("apply")[0] == 0
+    assert tidings("check")[0] == 0
+    assert "not declared, left alone" in tidings("plan")[1]
+    assert ControlPlane(connection).look(connection.topic("somebody-elses")) is not None
+
+
+def test_a_broker_that_is_not_there_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "_METADATA_S", 0.5)
+    code, text = Cli(Connection(bootstrap_servers="127.0.0.1:9"))("check")
+    assert (code, "[engine_unreachable]" in text) == (1, True)
+    assert "127.0.0.1:9 does not answer" in text
+
+
+def test_on_three_brokers_there_are_three_copies(at_trio: Connection) -> None:
+    tidings = Cli(at_trio)
+    code, text = tidings("apply")
+    assert code == 0, text
+    plane = ControlPlane(at_trio)
+    found = [plane.look(at_trio.topic(topic.name)) for topic in TOPICS]
+    assert [seen and (seen.replicas, seen.settings["min.insync.replicas"]) for seen in found] == [
+        (3, "2")
+    ] * 4
+    assert tidings("check")[0] == 0
+
+
+def set_topic(connection: Connection, name: str, value: str) -> None:
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, connection.topic("messages"), incremental_configs=[entry])
+    with AdminClient(connection.admin_config()) as admin:
+        for future in admin.incremental_alter_configs([resource]).values():
+            future.result(10)

@@ -1,0 +1,187 @@
+"""Publisher and consumer through kill -9, freeze and wipe of the broker, on one node and on three.
+
+Nothing acknowledged is lost, nothing is skipped, and what is repeated was not committed.
+"""
+
+import asyncio
+import time
+from dataclasses import replace
+
+from confluent_kafka.admin import AdminClient
+from contract.kafka.harness import (
+    QUICK,
+    TOPIC,
+    Traffic,
+    Worker,
+    committed,
+    eventually,
+    fill,
+    first_times,
+    make_topic,
+    meanwhile,
+    publishing,
+    read_log,
+    repeats,
+    run,
+)
+
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine
+from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.reader import ReaderTuning
+
+SOME = 500
+
+
+def test_kill_9_of_the_only_broker(lone: Fleet, at_lone: Connection) -> None:
+    """The delivery timeout is shorter than the outage, so that some outcomes are unknown."""
+    make_topic(at_lone)
+
+    async def scenario() -> None:
+        worker = Worker(at_lone)
+        async with publishing(at_lone, delivery_timeout_s=1) as publisher, worker.running():
+            traffic = Traffic(publisher)
+            async with traffic.flowing():
+                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+                floor = committed(at_lone) or 0
+                await meanwhile(lone.kill, "kafka-1")
+                await eventually(lambda: traffic.outcomes.unknown)
+                await meanwhile(lone.restart, "kafka-1")
+                await more(traffic)
+            await all_handled(worker, traffic)
+        print(f"{len(traffic.outcomes.acknowledged)} acknowledged, {len(traffic.outcomes.unknown)} unknown")
+        log = read_log(at_lone)
+        traffic.outcomes.hold_against(log)
+        hold(worker, len(log[0]), floor)
+
+    run(scenario())
+
+
+def test_a_broker_that_is_frozen_for_5_s(lone: Fleet, at_lone: Connection) -> None:
+    """The client gives up on its requests and repeats them; the thawed broker finds both in its sockets.
+
+    The group's session is over by then, so the consumer has lost its partition meanwhile.
+    """
+    make_topic(at_lone)
+
+    async def scenario() -> None:
+        worker = Worker(at_lone)
+        async with publishing(at_lone, request_timeout_s=1) as publisher, worker.running():
+            traffic = Traffic(publisher)
+            async with traffic.flowing():
+                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+                floor = committed(at_lone) or 0
+                lone.freeze("kafka-1")
+                await passes(5)
+                lone.thaw("kafka-1")
+                await more(traffic)
+            await all_handled(worker, traffic)
+        assert traffic.outcomes.unknown == []
+        log = read_log(at_lone)
+        traffic.outcomes.hold_against(log)
+        hold(worker, len(log[0]), floor)
+
+    run(scenario())
+
+
+def test_kill_9_of_the_leader_among_three(trio: Fleet, at_trio: Connection) -> None:
+    """At its worst: the other two heard nothing of the leader's last second."""
+    make_topic(at_trio, replicas=3)
+
+    async def scenario() -> None:
+        worker = Worker(at_trio)
+        async with publishing(at_trio) as publisher, worker.running():
+            traffic = Traffic(publisher)
+            async with traffic.flowing():
+                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+                floor = committed(at_trio) or 0
+                dead = leader(at_trio)
+                others = [r.node.name for r in trio.status() if r.node.name != dead]
+                for name in others:
+                    trio.freeze(name)
+                await passes(1)
+                await meanwhile(trio.kill, dead)
+                for name in others:
+                    trio.thaw(name)
+                await more(traffic)
+            await all_handled(worker, traffic)
+        assert traffic.outcomes.unknown == []
+        log = read_log(at_trio)
+        traffic.outcomes.hold_against(log)
+        hold(worker, len(log[0]), floor)
+
+    run(scenario())
+
+
+def test_a_log_that_is_wiped_in_mid_traffic(lone: Fleet, at_lone: Connection) -> None:
+    """The group and its offsets are gone too: the consumer starts the new log at its beginning."""
+    make_topic(at_lone)
+
+    async def scenario() -> None:
+        worker = Worker(at_lone)
+        async with publishing(at_lone, delivery_timeout_s=1) as publisher, worker.running():
+            traffic = Traffic(publisher)
+            async with traffic.flowing():
+                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+                await meanwhile(lone.wipe, Engine.KAFKA)
+                make_topic(at_lone)
+                mark = traffic.sent
+                await eventually(lambda: any(int(v) > mark + SOME for v in traffic.outcomes.acknowledged))
+            log = read_log(at_lone)[0]
+            await eventually(lambda: worker.values >= {int(value) for value in log})
+        fresh = [value for value in traffic.outcomes.acknowledged if int(value) > mark]
+        assert sorted(value for value in log if value in set(fresh)) == sorted(fresh)
+
+    run(scenario())
+
+
+def test_stopping_takes_a_bounded_time_though_no_broker_answers(lone: Fleet, at_lone: Connection) -> None:
+    """librdkafka's own close waits for the coordinator for ever."""
+    make_topic(at_lone)
+
+    async def scenario() -> None:
+        tuning = replace(QUICK, reader=ReaderTuning(commit_every_s=60, last_commit_s=0.5), close_s=0.5)
+        worker = Worker(at_lone, tuning=tuning)
+        async with publishing(at_lone, delivery_timeout_s=1):
+            await fill(at_lone, 10)
+            async with worker.running():
+                await eventually(lambda: worker.count() == 10)
+                lone.kill("kafka-1")
+                before = time.monotonic()
+                worker.consumer.stop()
+            took_s = time.monotonic() - before
+        assert took_s < 5
+
+    run(scenario())
+
+
+async def passes(seconds: float) -> None:
+    """The time for which something is out of order; nothing is expected to happen meanwhile."""
+    until = asyncio.get_running_loop().time() + seconds
+    await eventually(lambda: asyncio.get_running_loop().time() > until)
+
+
+async def more(traffic: Traffic) -> None:
+    before = len(traffic.outcomes.acknowledged)
+    await eventually(lambda: len(traffic.outcomes.acknowledged) > before + SOME)
+
+
+async def all_handled(worker: Worker, traffic: Traffic) -> None:
+    wanted = {int(value) for value in traffic.outcomes.acknowledged}
+    await eventually(lambda: worker.values >= wanted)
+
+
+def hold(worker: Worker, log_length: int, floor: int) -> None:
+    """Every record had its effect, in order; what came again was above what was committed."""
+    effects = worker.effects[0]
+    assert first_times(effects) == list(range(log_length))
+    again = repeats(effects)
+    print(f"{len(again)} of {log_length} repeated")
+    assert all(offset >= floor for offset in again)
+
+
+def leader(connection: Connection) -> str:
+    topic = connection.topic(TOPIC)
+    with AdminClient(connection.admin_config()) as admin:
+        metadata = admin.list_topics(topic, timeout=10)
+    return f"kafka-{metadata.topics[topic].partitions[0].leader}"

@@ -1,0 +1,154 @@
+"""Edits, redactions and reactions on both engines."""
+
+import asyncio
+
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, asked, code_of
+
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
+from tidings.messages.content import Content
+from tidings.messages.history import State
+from tidings.messages.model import Kind
+
+
+def test_an_edit_changes_the_message_and_is_an_entry_without_content(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, ANNA, "frist")
+        done = await stage.change.edit(asked(chat, ANNA, sent.sequence), Content(text="first"))
+        shown = await stage.history.one(chat, BEN, sent.sequence)
+        assert shown.content == Content(text="first")
+        assert shown.entry.edited_at_ms is not None
+        entry = await stage.reader.one(chat, done.sequence)
+        assert entry is not None
+        assert (entry.kind, entry.refers_to, entry.content) == (Kind.EDIT, sent.sequence, None)
+
+    play(scene)
+
+
+def test_only_its_sender_edits_a_message(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, BEN)
+        edit = stage.change.edit(asked(chat, ANNA, sent.sequence), Content(text="x"))
+        assert await code_of(edit) is Code.FORBIDDEN
+        assert (
+            await code_of(stage.change.edit(asked(chat, ANNA, 1), Content(text="x")))
+            is Code.MESSAGE_NOT_FOUND
+        )
+        assert (
+            await code_of(stage.change.edit(asked(chat, ANNA, 99), Content(text="x")))
+            is Code.MESSAGE_NOT_FOUND
+        )
+
+    play(scene)
+
+
+def test_a_repeat_of_a_send_is_held_against_what_was_sent_not_against_the_edit(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, ANNA, "one", key="k")
+        await stage.change.edit(asked(chat, ANNA, sent.sequence), Content(text="two"))
+        stage.open_process()
+        again = await stage.send(chat, ANNA, "one", key="k")
+        assert (again.sequence, again.is_repeat) == (sent.sequence, True)
+        assert await code_of(stage.send(chat, ANNA, "two", key="k")) is Code.KEY_CONFLICT
+
+    play(scene)
+
+
+def test_the_same_holds_after_a_redaction(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, ANNA, "one", key="k", after=None)
+        await stage.change.redact(asked(chat, ANNA, sent.sequence))
+        stage.open_process()
+        assert (await stage.send(chat, ANNA, "one", key="k", after=None)).sequence == sent.sequence
+        assert await code_of(stage.send(chat, ANNA, "two", key="k", after=None)) is Code.KEY_CONFLICT
+
+    play(scene)
+
+
+def test_a_redaction_leaves_nothing_but_the_entry(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, BEN, "regret")
+        await stage.change.react(asked(chat, ANNA, sent.sequence), "+1")
+        await stage.change.redact(asked(chat, ANNA, sent.sequence))
+        entry = await stage.reader.one(chat, sent.sequence)
+        assert entry is not None
+        assert (entry.content, entry.reaction_counts, entry.reaction_users) == (None, None, ())
+        assert (await stage.history.one(chat, BEN, sent.sequence)).state is State.REDACTED
+        again = stage.change.redact(asked(chat, ANNA, sent.sequence))
+        assert await code_of(again) is Code.NOTHING_TO_CHANGE
+        edit = stage.change.edit(asked(chat, BEN, sent.sequence), Content(text="back"))
+        assert await code_of(edit) is Code.MESSAGE_NOT_FOUND
+
+    play(scene)
+
+
+def test_a_redaction_takes_ephemeral_content_with_it(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, ANNA, "for a moment", ttl_s=600)
+        await stage.change.redact(asked(chat, ANNA, sent.sequence))
+        assert await stage.reader.ephemeral(chat, 0, 10) == {}
+
+    play(scene)
+
+
+def test_a_plain_member_redacts_his_own_and_not_others(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN, CLEO)
+        sent = await stage.send(chat, BEN)
+        assert await code_of(stage.change.redact(asked(chat, CLEO, sent.sequence))) is Code.FORBIDDEN
+        assert await code_of(stage.change.redact(asked(chat, DORA, sent.sequence))) is Code.NOT_A_MEMBER
+        await stage.change.redact(asked(chat, BEN, sent.sequence))
+
+    play(scene)
+
+
+def test_reactions_are_counted_once_each_and_taken_back(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN, CLEO)
+        sent = await stage.send(chat, ANNA)
+        for user in (ANNA, BEN, CLEO):
+            await stage.change.react(asked(chat, user, sent.sequence), "+1")
+        await stage.change.react(asked(chat, BEN, sent.sequence), "heart")
+        assert (
+            await code_of(stage.change.react(asked(chat, BEN, sent.sequence), "+1")) is Code.NOTHING_TO_CHANGE
+        )
+        await stage.change.react(asked(chat, CLEO, sent.sequence), "+1", is_added=False)
+        entry = await stage.reader.one(chat, sent.sequence)
+        assert entry is not None
+        assert entry.reaction_counts == {"+1": 2, "heart": 1}
+        assert entry.reaction_users == ("+1 anna", "+1 ben", "heart ben")
+
+    play(scene)
+
+
+def test_a_repeated_reaction_is_a_repeat_also_for_a_process_that_knows_nothing(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, ANNA)
+        question = asked(chat, BEN, sent.sequence, key="r", after=None)
+        first = await stage.change.react(question, "+1")
+        stage.open_process()
+        again = await stage.change.react(question, "+1")
+        assert (again.sequence, again.is_repeat) == (first.sequence, True)
+
+    play(scene)
+
+
+def test_reactions_at_once_are_all_counted(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        users = [UserId(f"u{n}") for n in range(6)]
+        chat = await stage.group(*users)
+        sent = await stage.send(chat, ANNA)
+        reacting = (stage.change.react(asked(chat, user, sent.sequence), "+1") for user in users)
+        await asyncio.gather(*reacting)
+        entry = await stage.reader.one(chat, sent.sequence)
+        assert entry is not None
+        assert entry.reaction_counts == {"+1": 6}
+
+    play(scene)

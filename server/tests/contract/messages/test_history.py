@@ -1,0 +1,149 @@
+"""Reading a chat: what a member sees, page by page, and what each page says it covers."""
+
+import pytest
+from fixtures.stage import ANNA, BEN, DORA, Play, Stage, by, code_of
+
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.history import Page, State
+
+
+def sequences(page: Page) -> list[int]:
+    return [shown.entry.sequence for shown in page.entries]
+
+
+async def talk(stage: Stage, count: int) -> ChatKey:
+    chat = await stage.group(BEN)
+    for n in range(count):
+        await stage.send(chat, ANNA, f"m{n}")
+    return chat
+
+
+def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 9)
+        first = await stage.history.before(chat, BEN, None, 4)
+        assert (sequences(first), first.after, first.up_to) == ([10, 9, 8, 7], 6, 10)
+        assert (first.has_older, first.has_newer) == (True, False)
+        second = await stage.history.before(chat, BEN, first.after + 1, 4)
+        assert (sequences(second), second.after, second.up_to) == ([6, 5, 4, 3], 2, 6)
+        last = await stage.history.before(chat, BEN, second.after + 1, 4)
+        assert (sequences(last), last.after, last.has_older, last.has_newer) == ([2, 1], 0, False, True)
+        assert first.entries[0].content is not None
+        assert first.entries[0].content.text == "m8"
+
+    play(scene)
+
+
+def test_catching_up_goes_forward_and_knows_when_it_is_done(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 9)
+        page = await stage.history.after(chat, BEN, 3, 4)
+        assert (sequences(page), page.after, page.up_to, page.has_newer) == ([7, 6, 5, 4], 3, 7, True)
+        page = await stage.history.after(chat, BEN, 7, 4)
+        assert (sequences(page), page.up_to, page.has_newer) == ([10, 9, 8], 10, False)
+        assert sequences(await stage.history.after(chat, BEN, 10, 4)) == []
+
+    play(scene)
+
+
+def test_around_shows_both_sides(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 9)
+        page = await stage.history.around(chat, BEN, 5, 6)
+        assert (sequences(page), page.after, page.up_to) == ([8, 7, 6, 5, 4, 3], 2, 8)
+        assert (page.has_older, page.has_newer) == (True, True)
+
+    play(scene)
+
+
+def test_who_left_and_came_back_sees_his_stays_and_nothing_between(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 2)  # 1..3, Ben is in
+        await stage.manage.remove(chat, by(ANNA), BEN)  # 4
+        for n in range(3):
+            await stage.send(chat, ANNA, f"secret {n}")  # 5..7
+        await stage.manage.add(chat, by(ANNA), [BEN])  # 8
+        await stage.send(chat, ANNA, "back")  # 9
+        page = await stage.history.before(chat, BEN, None, 50)
+        assert (sequences(page), page.after, page.up_to) == ([9, 8, 4, 3, 2, 1], 0, 9)
+        assert sequences(await stage.history.after(chat, BEN, 4, 50)) == [9, 8]
+        assert sequences(await stage.history.before(chat, BEN, 8, 2)) == [4, 3]
+        assert await code_of(stage.history.one(chat, BEN, 6)) is Code.MESSAGE_NOT_FOUND
+        assert (await stage.history.one(chat, ANNA, 6)).entry.sequence == 6
+
+    play(scene)
+
+
+def test_who_left_still_reads_up_to_his_leaving(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 2)
+        await stage.manage.remove(chat, by(BEN), BEN)
+        await stage.send(chat, ANNA, "later")
+        assert sequences(await stage.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
+
+    play(scene)
+
+
+def test_a_stranger_reads_nothing(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 2)
+        assert await code_of(stage.history.before(chat, DORA, None, 50)) is Code.NOT_A_MEMBER
+        assert await code_of(stage.history.one(chat, DORA, 2)) is Code.NOT_A_MEMBER
+
+    play(scene)
+
+
+def test_a_page_is_bounded_and_long_histories_are_whole(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        for n in range(0, 260, 20):
+            await _many(stage, chat, n, 20)
+        seen: list[int] = []
+        page = await stage.history.before(chat, BEN, None, 1000)
+        while True:
+            seen += sequences(page)
+            if not page.has_older:
+                break
+            page = await stage.history.before(chat, BEN, page.after + 1, 1000)
+        assert seen == list(range(261, 0, -1))
+
+    play(scene)
+
+
+async def _many(stage: Stage, chat: ChatKey, start: int, count: int) -> None:
+    import asyncio  # noqa: PLC0415
+
+    await asyncio.gather(*(stage.send(chat, ANNA, "x" * 3000, key=f"k{start + n}") for n in range(count)))
+
+
+@pytest.mark.parametrize("user", [ANNA, BEN])
+def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(play: Play, user: UserId) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        await stage.send(chat, ANNA, "for a moment", ttl_s=60)
+        await stage.send(chat, ANNA, "for ever")
+        page = await stage.history.before(chat, user, None, 50)
+        assert [s.content.text if s.content else None for s in page.entries] == [
+            "for ever",
+            "for a moment",
+            None,
+        ]
+        stage.clock.ahead_ms = 60_001
+        page = await stage.history.before(chat, user, None, 50)
+        assert [s.state for s in page.entries] == [State.THERE, State.EXPIRED, State.THERE]
+        assert [s.content.text if s.content else None for s in page.entries] == ["for ever", None, None]
+
+    play(scene)
+
+
+def test_the_log_itself_never_holds_ephemeral_content(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, ANNA, "for a moment", ttl_s=60)
+        entry = await stage.reader.one(chat, sent.sequence)
+        assert entry is not None
+        assert entry.content is None
+        assert list(await stage.reader.ephemeral(chat, 0, 10)) == [sent.sequence]
+
+    play(scene)

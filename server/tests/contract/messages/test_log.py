@@ -1,0 +1,208 @@
+"""What the append asks of a log, held against the one in memory and against DynamoDB on both engines."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+from fixtures.engines import Space
+from fixtures.memory_log import MemoryLog
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen
+from tidings.messages.ports import COMMITTED, KeyTaken, Log, Occupied
+from tidings.messages.store import DynamoLog
+from tidings.platform.dynamo.opening import open_client
+
+type Opened = Callable[[], AbstractAsyncContextManager[Log]]
+
+
+@pytest.fixture
+def chat(space: Space) -> ChatKey:
+    return ChatKey(TenantId(space.tenant), ChatId("c"))
+
+
+@pytest.fixture
+def other(space: Space) -> ChatKey:
+    return ChatKey(TenantId(space.tenant), ChatId("c2"))
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncIterator[Log]:
+    yield MemoryLog()
+
+
+@pytest.fixture(params=["memory", "local", "dynoxide"])
+def opened(request: pytest.FixtureRequest) -> Opened:
+    if request.param == "memory":
+        return in_memory
+    tables: Tables = request.getfixturevalue(f"tables_{request.param}")
+
+    @asynccontextmanager
+    async def in_dynamo() -> AsyncIterator[Log]:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            yield DynamoLog(client, SystemClock())
+
+    return in_dynamo
+
+
+def entry(sequence: int, key: str = "", content: bytes = b"hi", **more: Any) -> Entry:
+    return Entry(
+        sequence=sequence,
+        ordinal=sequence - 1,
+        kind=more.pop("kind", Kind.MESSAGE),
+        sender=UserId("anna"),
+        client_key=ClientKey(key or f"k{sequence}"),
+        fingerprint=content,
+        created_at_ms=1_794_700_000_123,
+        content=content,
+        **more,
+    )
+
+
+def draft(key: str) -> Draft:
+    return Draft(kind=Kind.MESSAGE, sender=UserId("anna"), client_key=ClientKey(key), fingerprint=b"hi")
+
+
+def check(opened: Opened, test: Callable[[Log], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        async with opened() as log:
+            await asyncio.wait_for(test(log), 30)
+
+    asyncio.run(run())
+
+
+def test_a_log_that_was_never_written_has_no_newest(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        assert await log.newest(chat) is None
+
+    check(opened, test)
+
+
+def test_an_entry_is_read_back_as_it_was_written(opened: Opened, chat: ChatKey, other: ChatKey) -> None:
+    whole = entry(
+        1,
+        kind=Kind.JOIN,
+        content_type="text/plain",
+        visible_until_ms=5,
+        refers_to=1,
+        emoji="x",
+        name="n",
+        role="owner",
+        users=(UserId("ben"), UserId("cleo")),
+        member_count=3,
+        large=True,
+        epoch=2,
+    )
+
+    async def test(log: Log) -> None:
+        assert await log.append(chat, [whole]) == COMMITTED
+        assert await log.newest(chat) == whole
+        assert await log.newest(other) is None
+
+    check(opened, test)
+
+
+def test_a_place_is_given_once_and_shows_who_has_it(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        await log.append(chat, [entry(1)])
+        assert await log.append(chat, [entry(1, "other")]) == Occupied(entry(1))
+        assert await log.newest(chat) == entry(1)
+
+    check(opened, test)
+
+
+def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        await log.append(chat, [entry(1)])
+        assert await log.append(chat, [entry(2), entry(3), entry(4)]) == COMMITTED
+        assert await log.append(chat, [entry(4, "x"), entry(5, "y")]) == Occupied(entry(4))
+        newest = await log.newest(chat)
+        assert newest is not None
+        assert newest.sequence == 4
+
+    check(opened, test)
+
+
+def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKey, other: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        assert await log.append(chat, [entry(1, "k")], is_keyed=True) == COMMITTED
+        assert await log.append(chat, [entry(2, "k", b"other")], is_keyed=True) == KeyTaken(Seen(1, b"hi"))
+        assert await log.append(other, [entry(1, "k")], is_keyed=True) == COMMITTED
+        assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) == Seen(1, b"hi")
+        newest = await log.newest(chat)
+        assert newest is not None
+        assert newest.sequence == 1
+
+    check(opened, test)
+
+
+def test_a_taken_place_does_not_take_the_key(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        await log.append(chat, [entry(1)])
+        assert isinstance(await log.append(chat, [entry(1, "k")], is_keyed=True), Occupied)
+        assert await log.append(chat, [entry(2, "k")], is_keyed=True) == COMMITTED
+
+    check(opened, test)
+
+
+def test_a_refusal_is_kept_and_no_other_try_gets_in(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        await log.append(chat, [entry(1)])
+        assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) is None
+        assert await log.refuse_key(chat, draft("k"), Code.BLOCKED) == Refusal(Code.NOT_A_MEMBER)
+        taken = await log.append(chat, [entry(2, "k")], is_keyed=True)
+        assert taken == KeyTaken(Refusal(Code.NOT_A_MEMBER))
+
+    check(opened, test)
+
+
+def test_a_follower_gets_everything_above_its_head_in_order(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        for n in range(1, 8):
+            await log.append(chat, [entry(n)])
+        above, has_more = await log.follow(chat, 4)
+        assert not has_more
+        assert [(e.sequence, e.ordinal, e.kind, e.key, e.fingerprint) for e in above] == [
+            (n, n - 1, Kind.MESSAGE, entry(n).key, b"hi") for n in (5, 6, 7)
+        ]
+        assert list((await log.follow(chat, 7)).entries) == []
+
+    check(opened, test)
+
+
+def test_keys_of_a_range_are_exactly_those_of_the_range(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        for n in range(1, 8):
+            await log.append(chat, [entry(n)])
+        assert list(await log.keys(chat, 2, 5)) == [(entry(n).key, Seen(n, b"hi")) for n in (3, 4, 5)]
+
+    check(opened, test)
+
+
+def test_keys_of_a_range_of_several_pages_are_all_there(opened: Opened, chat: ChatKey) -> None:
+    large = b"x" * 4000
+
+    async def test(log: Log) -> None:
+        for first in range(1, 401, 25):
+            await log.append(chat, [entry(n, content=large) for n in range(first, first + 25)])
+        found = await log.keys(chat, 0, 400)
+        assert [seen.sequence for _, seen in found] == list(range(1, 401))
+
+    check(opened, test)
+
+
+def test_of_many_who_want_one_place_one_gets_it(opened: Opened, chat: ChatKey) -> None:
+    async def test(log: Log) -> None:
+        outcomes = await asyncio.gather(*(log.append(chat, [entry(1, f"k{n}")]) for n in range(16)))
+        assert outcomes.count(COMMITTED) == 1
+        newest = await log.newest(chat)
+        winners = {o.entry.key for o in outcomes if isinstance(o, Occupied) and o.entry is not None}
+        assert newest is not None
+        assert winners == {newest.key}
+
+    check(opened, test)

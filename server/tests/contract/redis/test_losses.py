@@ -1,0 +1,223 @@
+"""A subscription that was lost: told at once, once, in order; and nothing vanishes unseen."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fixtures.loops import eventually, until
+from fixtures.publisher import Publisher
+from fixtures.recorder import Recorder, vanished
+from fixtures.redis_cluster import Servers, ask, move_slot, node_id
+from fixtures.relay import relay_to
+
+from tidings.platform.redis.client import Redis
+from tidings.platform.redis.errors import Address, RedisError
+from tidings.platform.redis.keys import Key, slot
+
+Client = Callable[..., Any]
+QUICK: dict[str, object] = {"notice_s": 0.6, "connect_s": 0.5, "longest_pause_s": 0.2, "timeout_s": 0.5}
+SLACK_S = 0.5
+"""What a busy machine may add to a bound."""
+
+
+def channel(redis: Redis) -> Key:
+    return redis.keys.key("_system", "gateway-7", "push")
+
+
+async def test_a_killed_server_is_told_once_and_the_subscription_comes_back(
+    own_servers: Servers, client: Client
+) -> None:
+    async with client(own_servers.options, **QUICK) as redis:
+        name, heard = channel(redis), Recorder()
+        await redis.subscribe(name, heard)
+        assert await redis.publish(name, b"1") == 1
+        await until(lambda: heard.payloads == [b"1"])
+        server = own_servers.owner(name)
+        killed_at = asyncio.get_running_loop().time()
+        server.kill()
+        await heard.lost(1)
+        assert heard.losses[0].since <= killed_at
+        server.restart()
+        await heard.standing(2)
+        assert heard.standings[1].lost_since == heard.losses[0].since
+        assert await eventually_published(redis, name, b"2") == 1
+        await until(lambda: heard.payloads == [b"1", b"2"])
+        assert heard.shape == "SmLSm"
+
+
+async def eventually_published(redis: Redis, name: Key, payload: bytes) -> int:
+    """As soon as the server takes it."""
+    return await eventually(lambda: redis.publish(name, payload), RedisError)
+
+
+async def test_a_frozen_server_is_noticed_within_the_bound(own_servers: Servers, client: Client) -> None:
+    async with client(own_servers.options, **QUICK) as redis:
+        name, heard = channel(redis), Recorder()
+        await redis.subscribe(name, heard)
+        server = own_servers.owner(name)
+        frozen_at = asyncio.get_running_loop().time()
+        server.freeze()
+        took_s = await heard.lost(1)
+        assert took_s < 0.6 + SLACK_S
+        assert heard.losses[0].since <= frozen_at
+        assert "no answer for" in heard.losses[0].reason
+        assert "no answer for" in redis.health().words
+        server.thaw()
+        await heard.standing(2)
+        assert heard.shape == "SLS"
+
+
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
+async def test_a_half_open_connection_is_noticed_within_the_bound(
+    own_servers: Servers, client: Client
+) -> None:
+    async with relay_to(own_servers.nodes[0].port) as relay:
+        options = replace(own_servers.options, seeds=(Address("127.0.0.1", relay.port),))
+        async with client(options, **QUICK) as redis:
+            heard = Recorder()
+            await redis.subscribe(channel(redis), heard)
+            relay.is_deaf = True
+            assert await heard.lost(1) < 0.6 + SLACK_S
+            relay.is_deaf = False
+            relay.cut()
+            await heard.standing(2)
+            assert heard.shape == "SLS"
+
+
+async def test_an_idle_server_that_answers_is_never_lost(servers: Servers, client: Client) -> None:
+    async with client(servers.options, notice_s=0.3) as redis:
+        heard = Recorder()
+        await redis.subscribe(channel(redis), heard)
+        proofs = set()
+        link = redis._subscriptions.listeners()[0].link
+
+        def proven_thrice() -> bool:
+            proofs.add(link.proven_at)
+            return len(proofs) > 3
+
+        await until(proven_thrice)
+        assert heard.shape == "S"
+
+
+async def test_a_connection_that_the_server_closes_is_a_loss(own_servers: Servers, client: Client) -> None:
+    async with client(own_servers.options, **QUICK) as redis:
+        name, heard = channel(redis), Recorder()
+        await redis.subscribe(name, heard)
+        for times in (1, 2, 3):
+            ask(own_servers.owner(name).port, "CLIENT", "KILL", "TYPE", "pubsub")
+            await heard.lost(times)
+            await heard.standing(times + 1)
+        assert heard.shape == "SLSLSLS"
+
+
+@pytest.mark.parametrize("servers", ["valkey-cluster", "redis-cluster"], indirect=True)
+async def test_a_slot_that_moves_is_a_loss_and_the_subscription_follows(
+    own_servers: Servers, client: Client
+) -> None:
+    async with client(own_servers.options, **QUICK) as redis:
+        name, heard = channel(redis), Recorder()
+        await redis.subscribe(name, heard)
+        for times in (1, 2):
+            source = own_servers.owner(name)
+            target = own_servers.other(source)
+            move_slot(slot(name), source.port, target.port, own_servers)
+            await heard.standing(times + 1)
+            assert await redis.publish(name, b"%d" % times) == 1
+            await until(lambda: len(heard.payloads) == times)  # noqa: B023 - awaited in this round
+        assert heard.shape == "SLSmLSm"
+        assert "slot has moved" in heard.losses[0].reason
+
+
+@pytest.mark.parametrize("servers", ["valkey-cluster"], indirect=True)
+async def test_a_slot_that_valkey_moves_by_itself_is_a_loss_too(own_servers: Servers, client: Client) -> None:
+    """Valkey's own, atomic way to move slots."""
+    async with client(own_servers.options, **QUICK) as redis:
+        name, heard = channel(redis), Recorder()
+        await redis.subscribe(name, heard)
+        source = own_servers.owner(name)
+        target = node_id(own_servers.other(source).port)
+        ask(source.port, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot(name), slot(name), "NODE", target)
+        await heard.standing(2)
+        assert await redis.publish(name, b"x") == 1
+        await until(lambda: heard.payloads == [b"x"])
+        assert heard.shape == "SLSm"
+
+
+async def kill_and_restart(servers: Servers, name: Key, heard: Recorder) -> None:
+    del heard
+    server = servers.owner(name)
+    await asyncio.to_thread(server.kill)
+    await asyncio.to_thread(server.restart)
+
+
+async def freeze_and_thaw(servers: Servers, name: Key, heard: Recorder) -> None:
+    server = servers.owner(name)
+    server.freeze()
+    await heard.lost(len(heard.losses) + 1)
+    server.thaw()
+
+
+async def close_the_connection(servers: Servers, name: Key, heard: Recorder) -> None:
+    for _ in range(5):
+        losses, standings = len(heard.losses), len(heard.standings)
+        ask(servers.owner(name).port, "CLIENT", "KILL", "TYPE", "pubsub")
+        await heard.lost(losses + 1)
+        await heard.standing(standings + 1)
+
+
+async def move_away(servers: Servers, name: Key, heard: Recorder) -> None:
+    del heard
+    if servers.is_cluster:
+        source = servers.owner(name)
+        await asyncio.to_thread(move_slot, slot(name), source.port, servers.other(source).port, servers)
+
+
+@pytest.mark.parametrize("fault", [kill_and_restart, freeze_and_thaw, close_the_connection, move_away])
+async def test_whatever_somebody_was_said_to_hear_comes_or_a_loss_stands_in_its_place(
+    own_servers: Servers, client: Client, fault: Callable[[Servers, Key, Recorder], Any]
+) -> None:
+    """The promise that delivery stands on. The publisher's word ("one receiver") is held against what came."""
+    async with (
+        client(own_servers.options, **QUICK) as gateway,
+        client(own_servers.options, **QUICK) as worker,
+    ):
+        name, heard = channel(gateway), Recorder()
+        await gateway.subscribe(name, heard)
+        async with Publisher(worker, name) as publisher:
+            for _ in range(2):
+                await publisher.more()
+                await fault(own_servers, name, heard)
+            await publisher.more()
+        await publisher.last(heard)
+    assert vanished(publisher.said, heard.events) == []
+    assert heard.payloads == sorted(heard.payloads, key=int)
+    assert len(heard.losses) >= 1 or fault is move_away
+    assert "LL" not in heard.shape.replace("m", "")
+
+
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
+async def test_what_went_into_a_half_open_connection_is_covered_by_the_loss(
+    own_servers: Servers, client: Client
+) -> None:
+    """The hardest case: the server counts a listener, and every message goes nowhere."""
+    async with relay_to(own_servers.nodes[0].port) as relay:
+        deaf = replace(own_servers.options, seeds=(Address("127.0.0.1", relay.port),))
+        async with client(deaf, **QUICK) as gateway, client(own_servers.options, **QUICK) as worker:
+            name, heard = channel(gateway), Recorder()
+            await gateway.subscribe(name, heard)
+            async with Publisher(worker, name) as publisher:
+                await publisher.more()
+                relay.is_deaf = True
+                await publisher.more()
+                await heard.lost(1)
+                relay.is_deaf = False
+                relay.cut()
+                await heard.standing(2)
+                await publisher.more()
+            await publisher.last(heard)
+    missing = {b"%d" % number for number in publisher.said} - set(heard.payloads)
+    assert len(missing) >= 50  # or the fault was none
+    assert vanished(publisher.said, heard.events) == []
+    assert heard.shape == "SmLSm"

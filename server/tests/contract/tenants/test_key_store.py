@@ -1,0 +1,178 @@
+"""What keys ask of their store, held against the one in memory and against DynamoDB on both engines."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures.engines import Space
+from fixtures.memory_keys import MemoryKeyStore
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.values import Attributes
+from tidings.tables.patterns import accounts as patterns
+from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.kms_file import FileKms
+from tidings.tenants.model import FINGERPRINT, KeyKind, KeyName, WrappedKey
+from tidings.tenants.ports import KeyStore
+from tidings.tenants.store import DynamoKeyStore
+
+type Opened = Callable[[], AbstractAsyncContextManager[KeyStore]]
+
+
+@pytest.fixture
+def tenant(space: Space) -> TenantId:
+    return TenantId(space.tenant)
+
+
+@pytest.fixture(params=["memory", "local", "dynoxide"])
+def opened(request: pytest.FixtureRequest) -> Opened:
+    @asynccontextmanager
+    async def in_memory() -> AsyncIterator[KeyStore]:
+        yield MemoryKeyStore()
+
+    if request.param == "memory":
+        return in_memory
+    tables: Tables = request.getfixturevalue(f"tables_{request.param}")
+
+    @asynccontextmanager
+    async def in_dynamo() -> AsyncIterator[KeyStore]:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            yield DynamoKeyStore(client)
+
+    return in_dynamo
+
+
+def check(opened: Opened, test: Callable[[KeyStore], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        async with opened() as store:
+            await asyncio.wait_for(test(store), 30)
+
+    asyncio.run(run())
+
+
+def key(version: int = 1, wrapped: bytes = b"\x00wrapped\xff", kind: KeyKind = KeyKind.CONTENT) -> WrappedKey:
+    return WrappedKey(KeyName(kind, version), wrapped, "arn:aws:kms:somewhere", 1_794_700_000_007)
+
+
+def test_a_tenant_without_keys_has_none(opened: Opened, tenant: TenantId) -> None:
+    async def test(store: KeyStore) -> None:
+        assert list(await store.list(tenant)) == []
+
+    check(opened, test)
+
+
+def test_keys_are_read_back_as_they_were_added(opened: Opened, tenant: TenantId) -> None:
+    async def test(store: KeyStore) -> None:
+        added = [key(1), key(2, b"other"), key(1, kind=KeyKind.FINGERPRINT), key(10), key(2**32 - 1)]
+        for one in added:
+            assert await store.add(tenant, one) == one
+        assert sorted(await store.list(tenant), key=str) == sorted(added, key=str)
+
+    check(opened, test)
+
+
+def test_of_two_keys_of_one_name_the_first_stands_and_the_second_is_shown_it(
+    opened: Opened, tenant: TenantId
+) -> None:
+    async def test(store: KeyStore) -> None:
+        assert await store.add(tenant, key(1, b"first")) == key(1, b"first")
+        assert await store.add(tenant, key(1, b"second")) == key(1, b"first")
+        assert list(await store.list(tenant)) == [key(1, b"first")]
+
+    check(opened, test)
+
+
+def test_of_many_who_add_at_once_one_wins_and_all_take_his(opened: Opened, tenant: TenantId) -> None:
+    async def test(store: KeyStore) -> None:
+        stands = await asyncio.gather(*(store.add(tenant, key(1, b"%d" % n)) for n in range(30)))
+        assert len(set(stands)) == 1
+        assert list(await store.list(tenant)) == [stands[0]]
+
+    check(opened, test)
+
+
+def test_tenants_see_their_own_keys_only(opened: Opened, tenant: TenantId) -> None:
+    async def test(store: KeyStore) -> None:
+        await store.add(tenant, key(1))
+        assert list(await store.list(TenantId(tenant[:-1]))) == []
+        assert list(await store.list(TenantId(tenant + "x"))) == []
+
+    check(opened, test)
+
+
+def test_what_else_a_tenant_has_is_neither_taken_for_a_key_nor_paid_for(
+    tables: Tables, tenant: TenantId
+) -> None:
+    async def run() -> None:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            store = DynamoKeyStore(client)
+            await store.add(tenant, key(1))
+            # of a later Tidings, of today's, and as large as settings may be
+            for item, extra in (("data_key#search-0000000001", 0), ("key#1", 0), ("settings", 16_384)):
+                row: Attributes = {"tenant": tenant, "item": item, "settings": bytes(extra)}
+                await client.put(patterns.PUT_DATA_KEY, row)
+            assert list(await store.list(tenant)) == [key(1)]
+            assert client.ledger[patterns.LIST_DATA_KEYS.name].read_units == 1
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
+    async def run() -> None:
+        async with open_client("http://127.0.0.1:9", REGION, "none-") as client:
+            for asking in (
+                DynamoKeyStore(client).list(TenantId("t")),
+                DynamoKeyStore(client).add(TenantId("t"), key()),
+            ):
+                with pytest.raises(TidingsError) as caught:
+                    await asking
+                assert caught.value.code is Code.KEYS_UNAVAILABLE
+                assert caught.value.retryable
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_ten_processes_that_meet_a_new_tenant_at_once_end_with_one_pair_of_keys(
+    tables: Tables, tenant: TenantId, tmp_path: Path
+) -> None:
+    chat = ChatKey(tenant, ChatId("c"))
+
+    async def run() -> None:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            rings = [
+                KeyRing(DynamoKeyStore(client), FileKms(tmp_path / "tidings.key"), SystemClock(), Policy())
+                for _ in range(10)
+            ]
+            keys = await asyncio.gather(*(ring.of(tenant) for ring in rings))
+            contents = [one.seal(chat, 1, b"hello") for one in keys]
+            assert {one.unseal(chat, 1, content) for one in keys for content in contents} == {b"hello"}
+            assert len({one.fingerprint(b"hello") for one in keys}) == 1
+            rows = await DynamoKeyStore(client).list(tenant)
+            assert {row.name for row in rows} == {FINGERPRINT, KeyName(KeyKind.CONTENT, 1)}
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_the_units_of_a_first_use_and_of_a_look(tables: Tables, tenant: TenantId, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            ring = KeyRing(
+                DynamoKeyStore(client), FileKms(tmp_path / "tidings.key"), SystemClock(), Policy(refresh_s=0)
+            )
+            await ring.of(tenant)
+            puts, looks = (
+                client.ledger[patterns.PUT_DATA_KEY.name],
+                client.ledger[patterns.LIST_DATA_KEYS.name],
+            )
+            assert (puts.calls, puts.write_units) == (2, 2)
+            await ring.of(tenant)
+            assert (looks.calls, looks.read_units) == (2, 2)
+
+    asyncio.run(asyncio.wait_for(run(), 60))

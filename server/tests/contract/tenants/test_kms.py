@@ -1,0 +1,113 @@
+"""What keys ask of a key service, held against the file, AWS's request shape, and the one in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract.tenants.kms_server import ACCESS_KEY, REGION, SECRET_KEY, kms_server
+from fixtures.memory_keys import MemoryKms
+
+from tidings.kernel.secrets import Secret
+from tidings.platform.dynamo.credentials import Keys
+from tidings.tenants.kms_aws import open_aws_kms
+from tidings.tenants.kms_file import FileKms
+from tidings.tenants.ports import Kms, NotUnwrappedError
+
+type Opened = Callable[[], AbstractAsyncContextManager[Kms]]
+
+FOR = {"tenant": "acme", "key": "content-0000000001", "purpose": "content"}
+
+
+@pytest.fixture(params=["memory", "file", "aws"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+    @asynccontextmanager
+    async def memory() -> AsyncIterator[Kms]:
+        yield MemoryKms()
+
+    @asynccontextmanager
+    async def file() -> AsyncIterator[Kms]:
+        yield FileKms(tmp_path / "tidings.key")
+
+    @asynccontextmanager
+    async def aws() -> AsyncIterator[Kms]:
+        keys = Keys(ACCESS_KEY, Secret(SECRET_KEY))
+        async with kms_server() as server:
+            name = server.add_key("alias/tidings")
+            async with open_aws_kms(server.url, REGION, name, keys=keys) as kms:
+                yield kms
+
+    ways: dict[str, Opened] = {"memory": memory, "file": file, "aws": aws}
+    return ways[request.param]
+
+
+def check(opened: Opened, test: Callable[[Kms], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        async with opened() as kms:
+            await asyncio.wait_for(test(kms), 30)
+
+    asyncio.run(run())
+
+
+def test_a_key_unwraps_to_the_same_32_bytes_every_time(opened: Opened) -> None:
+    async def test(kms: Kms) -> None:
+        generated = await kms.generate(FOR)
+        first = await kms.unwrap(generated.wrapped, FOR)
+        assert len(first) == 32
+        assert await kms.unwrap(generated.wrapped, FOR) == first
+        assert first not in generated.wrapped
+        assert generated.wrapped_by
+
+    check(opened, test)
+
+
+def test_no_two_keys_are_the_same(opened: Opened) -> None:
+    async def test(kms: Kms) -> None:
+        made = [await kms.generate(FOR) for _ in range(10)]
+        assert len({await kms.unwrap(generated.wrapped, FOR) for generated in made}) == 10
+
+    check(opened, test)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {**FOR, "tenant": "other"},
+        {**FOR, "key": "content-0000000002"},
+        {**FOR, "more": ""},
+        {"tenant": "acme"},
+    ],
+)
+def test_a_key_does_not_unwrap_for_another_context(opened: Opened, other: dict[str, str]) -> None:
+    async def test(kms: Kms) -> None:
+        generated = await kms.generate(FOR)
+        with pytest.raises(NotUnwrappedError):
+            await kms.unwrap(generated.wrapped, other)
+
+    check(opened, test)
+
+
+def test_the_order_of_the_context_does_not_matter(opened: Opened) -> None:
+    async def test(kms: Kms) -> None:
+        generated = await kms.generate(FOR)
+        assert await kms.unwrap(generated.wrapped, dict(reversed(FOR.items())))
+
+    check(opened, test)
+
+
+def test_an_altered_key_does_not_unwrap(opened: Opened) -> None:
+    async def test(kms: Kms) -> None:
+        wrapped = (await kms.generate(FOR)).wrapped
+        for altered in (
+            b"",
+            wrapped[:-1],
+            wrapped + b"\0",
+            wrapped[:-1] + bytes([wrapped[-1] ^ 1]),
+            b"x" * 60,
+        ):
+            with pytest.raises(NotUnwrappedError):
+                await kms.unwrap(altered, FOR)
+
+    check(opened, test)

@@ -1,0 +1,166 @@
+"""Our requests to AWS KMS are those that botocore makes, and its answers are read as botocore reads them.
+
+AWS itself has not been asked; botocore's own model of the service is the oracle.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.config import Config
+from botocore.stub import Stubber
+from contract.tenants.kms_server import ACCESS_KEY, ARN, REGION, SECRET_KEY, KmsServer, Request, kms_server
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.secrets import Secret
+from tidings.platform.dynamo.credentials import Keys
+from tidings.tenants.kms_aws import DECRYPT, GENERATE, AwsKms, open_aws_kms
+from tidings.tenants.ports import NotUnwrappedError
+
+FOR = {"tenant": "acme", "key": "content-0000000001", "purpose": "content"}
+KEYS = Keys(ACCESS_KEY, Secret(SECRET_KEY))
+NEW, OLD = "alias/new", "alias/old"
+
+
+def check(test: Callable[[KmsServer, AwsKms], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        async with kms_server() as server:
+            server.add_key(NEW)
+            server.add_key(OLD)
+            async with open_aws_kms(server.url, REGION, NEW, [OLD], keys=KEYS) as kms:
+                await asyncio.wait_for(test(server, kms), 30)
+
+    asyncio.run(run())
+
+
+def by_botocore(url: str) -> Any:
+    session = botocore.session.Session()
+    return session.create_client(
+        "kms",
+        region_name=REGION,
+        endpoint_url=url,
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+def shape(request: Request) -> dict[str, object]:
+    """All of a request that the service looks at; the signature was checked by the server."""
+    algorithm, _, credential = str(request.headers["authorization"]).partition("Credential=")
+    key, _, scope = credential.partition(", Signature=")[0].partition("/")
+    return {
+        "body": request.asked,
+        "target": request.headers["x-amz-target"],
+        "type": request.headers["content-type"],
+        "host": request.headers["host"],
+        "algorithm": algorithm,
+        "key": key,
+        "scope and signed headers": scope,
+    }
+
+
+def test_requests_have_the_shape_that_botocore_gives_them() -> None:
+    async def test(server: KmsServer, kms: AwsKms) -> None:
+        generated = await kms.generate(FOR)
+        unwrapped = await kms.unwrap(generated.wrapped, FOR)
+        client = by_botocore(server.url)
+        theirs = await asyncio.to_thread(
+            client.generate_data_key_without_plaintext, KeyId=NEW, KeySpec="AES_256", EncryptionContext=FOR
+        )
+        decrypted = await asyncio.to_thread(
+            client.decrypt, KeyId=NEW, CiphertextBlob=generated.wrapped, EncryptionContext=FOR
+        )
+        ours, by_them = server.requests[:2], server.requests[2:]
+        assert [shape(request) for request in ours] == [shape(request) for request in by_them]
+        assert decrypted["Plaintext"] == unwrapped
+        assert theirs["KeyId"] == generated.wrapped_by == ARN + NEW
+
+    check(test)
+
+
+def test_the_server_of_these_tests_refuses_a_signature_that_is_wrong() -> None:
+    async def run() -> None:
+        wrong = Keys(ACCESS_KEY, Secret(SECRET_KEY + "x"))
+        async with kms_server() as server, open_aws_kms(server.url, REGION, NEW, keys=wrong) as kms:
+            server.add_key(NEW)
+            with pytest.raises(TidingsError, match="InvalidSignatureException") as caught:
+                await kms.generate(FOR)
+            assert caught.value.code is Code.KEYS_UNAVAILABLE
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_requests_and_answers_fit_the_model_that_botocore_has_of_the_service() -> None:
+    """The stubber checks both against Amazon's description of KMS: names, types, what must be there."""
+    client = by_botocore("http://127.0.0.1:9")
+    with Stubber(client) as stub:
+        asked = {"KeyId": NEW, "KeySpec": "AES_256", "EncryptionContext": FOR}
+        stub.add_response(
+            "generate_data_key_without_plaintext", {"CiphertextBlob": b"x", "KeyId": ARN + NEW}, asked
+        )
+        client.generate_data_key_without_plaintext(**asked)
+        stub.add_response("decrypt", {"Plaintext": b"x", "KeyId": ARN + NEW})
+        client.decrypt(KeyId=NEW, CiphertextBlob=b"x", EncryptionContext=FOR)
+    model = client.meta.service_model
+    for verb in (GENERATE, DECRYPT):
+        prefix, _, operation = verb.target.partition(".")
+        assert prefix == model.metadata["targetPrefix"]
+        assert operation in model.operation_names
+    assert (model.metadata["jsonVersion"], model.signing_name) == ("1.1", "kms")
+
+
+def test_a_former_key_still_unwraps_and_wraps_no_more() -> None:
+    async def test(server: KmsServer, kms: AwsKms) -> None:
+        async with open_aws_kms(server.url, REGION, OLD, keys=KEYS) as before:
+            generated = await before.generate(FOR)
+        assert await kms.unwrap(generated.wrapped, FOR)
+        assert (await kms.generate(FOR)).wrapped_by == ARN + NEW
+
+    check(test)
+
+
+def test_a_key_of_a_stranger_is_not_unwrapped_though_the_service_would() -> None:
+    """Whoever writes the table can have a KMS key of his own, open to us: we must not seal with what it wraps."""
+
+    async def test(server: KmsServer, kms: AwsKms) -> None:
+        server.add_key("alias/evil")
+        async with open_aws_kms(server.url, REGION, "alias/evil", keys=KEYS) as evil:
+            generated = await evil.generate(FOR)
+        server.requests.clear()
+        with pytest.raises(NotUnwrappedError):
+            await kms.unwrap(generated.wrapped, FOR)
+        assert [request.asked["KeyId"] for request in server.requests] == [NEW, OLD]
+
+    check(test)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(500, "KMSInternalException"), (503, "DependencyTimeoutException"), (400, "ThrottlingException")],
+)
+def test_what_passes_is_tried_again(status: int, code: str) -> None:
+    async def test(server: KmsServer, kms: AwsKms) -> None:
+        server.failures = [(status, code)] * 2
+        assert len((await kms.generate(FOR)).wrapped) > 32
+        assert len(server.requests) == 3
+
+    check(test)
+
+
+@pytest.mark.parametrize(
+    "code", ["AccessDeniedException", "DisabledException", "KMSInvalidStateException", "NotFoundException"]
+)
+def test_what_a_person_can_mend_is_unavailable_not_unreadable(code: str) -> None:
+    async def test(server: KmsServer, kms: AwsKms) -> None:
+        generated = await kms.generate(FOR)
+        server.failures = [(400, code)]
+        with pytest.raises(TidingsError, match=code) as caught:
+            await kms.unwrap(generated.wrapped, FOR)
+        assert caught.value.code is Code.KEYS_UNAVAILABLE
+        assert "kms:Decrypt" in caught.value.hint
+        assert await kms.unwrap(generated.wrapped, FOR)
+
+    check(test)

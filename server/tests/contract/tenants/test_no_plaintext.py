@@ -1,0 +1,161 @@
+"""No words of a message reach the engine: not on the wire, not in its files, in no usual spelling.
+
+The whole way of a send, on both engines on disk, through a relay that keeps every byte.
+"""
+
+import asyncio
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from contract.tenants.relay import relay_to
+from fixtures.engines import NOT_RUN, Dynamo
+from fixtures.stage import ANNA, BEN, Stage, asked
+from fixtures.tables import REGION, Tables, make_tables
+
+from tidings.engines import dynoxide
+from tidings.engines.cache import user_cache
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import DynamoKind, Engine, Wish
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import ChatKey
+from tidings.messages.content import Content
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+from tidings.tables.patterns import delivery as patterns
+from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.kms_file import FileKms
+from tidings.tenants.sealing import ContentKey
+from tidings.tenants.store import DynamoKeyStore
+
+WORDS = "Meet-me-beneath-the-old-clock-at-noon"
+
+
+class Leaks(NamedTuple):
+    """Spellings of the words that were found."""
+
+    on_the_wire: set[str]
+    on_disk: set[str]
+
+
+def spellings(words: str) -> Iterator[tuple[str, bytes]]:
+    """Also inside of something longer: base64 has three alignments, whose ends hang on the neighbours."""
+    plain = words.encode()
+    yield "plain", plain
+    yield "hex", plain.hex().encode()
+    yield "HEX", plain.hex().upper().encode()
+    yield "utf-16le", words.encode("utf-16-le")
+    yield "utf-16be", words.encode("utf-16-be")
+    for shift in range(3):
+        whole = plain[(3 - shift) % 3 :]
+        whole = whole[: len(whole) // 3 * 3]
+        yield f"base64, shifted by {shift}", b64encode(whole)
+        yield f"url-safe base64, shifted by {shift}", urlsafe_b64encode(whole)
+
+
+def found_in(data: bytes, words: str = WORDS) -> set[str]:
+    return {name for name, spelled in spellings(words) if spelled in data}
+
+
+def files_below(directory: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
+
+
+async def send_all_shapes(stage: Stage, ring: KeyRing) -> ChatKey:
+    """Alone, together in a transaction, with an idempotency row, expiring, edited; and a preview in a chat list."""
+    chat = await stage.group(BEN)
+    await stage.send(chat, ANNA, WORDS)
+    await asyncio.gather(*(stage.send(chat, ANNA, WORDS) for _ in range(6)))
+    await stage.send(chat, BEN, WORDS, after=None)
+    await stage.send(chat, ANNA, WORDS, ttl_s=3600)
+    await ring.rotate(chat.tenant)
+    last = await stage.send(chat, ANNA, "nothing yet")
+    await stage.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
+    keys = await ring.of(chat.tenant)
+    await stage.client.update(
+        patterns.RAISE_ROW,
+        {"user_id": f"{chat.tenant}#{ANNA}", "chat_id": f"{chat.tenant}#{chat.chat}"},
+        "SET last_sequence = :n, last_preview = :p",
+        values={":n": last.sequence, ":p": keys.seal_preview(chat, last.sequence, WORDS.encode())},
+    )
+    return chat
+
+
+async def words_read(stage: Stage, chat: ChatKey) -> list[str]:
+    page = await stage.history.before(chat, ANNA, None, 100)
+    return [shown.content.text for shown in page.entries if shown.content]
+
+
+def leaks(fleet: Fleet, tables: Tables, key_file: Path, *, is_encrypting: bool = True) -> Leaks:
+    def ring_on(client: Client) -> KeyRing:
+        policy = Policy(is_encrypting=is_encrypting)
+        return KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), policy)
+
+    async def run() -> tuple[bytes, ChatKey]:
+        async with relay_to(tables.url) as relay, open_client(relay.url, REGION, tables.prefix) as client:
+            stage = Stage(client, "acme")
+            stage.keys = ring = ring_on(client)
+            stage.open_process()
+            chat = await send_all_shapes(stage, ring)
+            stage.keys = ring_on(client)
+            stage.open_process()
+            assert await words_read(stage, chat) == [WORDS] * 10, "another process reads it all"
+        return bytes(relay.sent), chat
+
+    wire, chat = asyncio.run(asyncio.wait_for(run(), 60))
+    data = fleet.status()[0].node.data
+    fleet.stop()
+    disk = files_below(data)
+    for place in (wire, disk):
+        assert chat.chat.encode() in place, (
+            "what is not secret is found, so the search looks at the right bytes"
+        )
+    return Leaks(found_in(wire), found_in(disk))
+
+
+type Searched = Callable[..., Leaks]
+
+
+@pytest.fixture(params=["local", "dynoxide"])
+def searched(request: pytest.FixtureRequest, own_fleet: Callable[[Wish], Fleet], tmp_path: Path) -> Searched:
+    """Sends on an engine of its own, on disk, and says what was found where."""
+    kind: DynamoKind = request.param
+    if kind == "dynoxide" and not dynoxide.is_installed(user_cache()) and not dynoxide.can_be_installed():
+        pytest.skip(NOT_RUN)
+    fleet = own_fleet(Wish(engines=frozenset({Engine.DYNAMO}), dynamo=kind, on_disk=True))
+    dynamo = Dynamo(kind, f"http://{fleet.status()[0].node.address}")
+    tables = next(make_tables(dynamo, "plaintext-"))
+    return lambda **options: leaks(fleet, tables, tmp_path / "tidings.key", **options)
+
+
+def test_no_words_reach_the_engine(searched: Searched) -> None:
+    assert searched() == Leaks(set(), set())
+
+
+def test_sealing_that_does_nothing_is_found_out(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant: without it, the test above might be looking at nothing."""
+    monkeypatch.setattr(ContentKey, "seal", lambda self, where, body: self.leave_clear(where, body))
+    found = searched()
+    assert any("base64" in spelled for spelled in found.on_the_wire)
+    assert found.on_disk
+
+
+def test_with_encryption_off_the_words_are_there(searched: Searched) -> None:
+    found = searched(is_encrypting=False)
+    assert found.on_the_wire
+    assert found.on_disk
+
+
+@pytest.mark.parametrize("before", range(6))
+@pytest.mark.parametrize("after", range(4))
+def test_the_search_finds_every_spelling_in_the_middle_of_something(before: int, after: int) -> None:
+    longer = b"\xff" * before + WORDS.encode() + b"\xff" * after
+    assert found_in(longer) == {"plain"}
+    assert found_in(longer.hex().encode()) == {"hex"}
+    assert found_in(longer.hex().upper().encode()) == {"HEX"}
+    for encode in (b64encode, urlsafe_b64encode):
+        assert {spelled.rpartition(" ")[2] for spelled in found_in(encode(longer))} == {str(before % 3)}
+    for name in ("utf-16-le", "utf-16-be"):
+        assert found_in(b"x" * before + WORDS.encode(name)) >= {name.replace("16-", "16")}

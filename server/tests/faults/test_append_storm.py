@@ -1,0 +1,94 @@
+"""The append in a storm, on both engines: dense, nobody's message twice, nothing acknowledged missing.
+
+The short form; `python -m faults.storm.run` is the long one, whose report is in docs/.
+"""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from fixtures.engines import NOT_RUN
+from fixtures.tables import Tables
+
+from faults.storm.checker import breaches, gather
+from faults.storm.history import Told
+from faults.storm.mutants import MUTANTS
+from faults.storm.run import Plan, Report, Storm, storm
+from tidings.engines import dynoxide
+from tidings.engines.cache import user_cache
+from tidings.kernel.ids import ClientKey, UserId
+from tidings.messages.model import Entry, Kind
+
+SENDS = 960
+
+
+def blow(plan: Plan, tables: Tables, home: Path) -> Report:
+    return asyncio.run(Storm(plan, None, tables.url, tables.prefix, home).run())
+
+
+def test_a_storm_breaks_nothing(tables: Tables, tmp_path: Path) -> None:
+    report = blow(Plan(sends=SENDS), tables, tmp_path)
+    print(report)
+    assert report.breaches == []
+    assert report.acked + report.refused == SENDS
+    assert report.acked > SENDS / 2
+    assert report.kills > 0
+    assert report.removals > 0
+    assert all(hits > 0 for hits in report.faults.values()), "a fault that never struck proves nothing"
+
+
+def test_a_storm_with_kill_9_of_the_engine_breaks_nothing() -> None:
+    if not dynoxide.is_installed(user_cache()):
+        pytest.skip(NOT_RUN)
+    report = storm(Plan(sends=SENDS, engine_kills=2, kills=1, removals=1), "dynoxide", on_disk=True)
+    print(report)
+    assert report.breaches == []
+    assert report.engine_kills == 2
+
+
+@pytest.mark.parametrize("mutant", sorted(MUTANTS))
+def test_a_server_that_breaks_a_rule_is_caught(tables_dynoxide: Tables, tmp_path: Path, mutant: str) -> None:
+    """Three times the trouble, so that a short storm meets the rule."""
+    plan = Plan(sends=SENDS, mutant=mutant, chance=0.03, kills=6, removals=12, deadline_s=40)
+    assert blow(plan, tables_dynoxide, tmp_path).breaches != []
+
+
+def entry(sequence: int, key: str, kind: Kind = Kind.MESSAGE, **more: object) -> Entry:
+    return Entry(
+        sequence=sequence,
+        ordinal=sequence - 1,
+        kind=kind,
+        sender=UserId(key.partition("-")[0]),
+        client_key=ClientKey(key),
+        fingerprint=b"",
+        created_at_ms=0,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+CREATE = entry(1, "anna-create", Kind.CREATE, users=(UserId("u0"), UserId("u1")))
+GOOD = [CREATE, entry(2, "u0-0"), entry(3, "u1-0")]
+TOLD = [Told("u0", 0, 1), Told("u0", 0, 1, 2), Told("u1", 0, None), Told("u1", 0, None, 3)]
+
+
+def test_the_checker_finds_nothing_where_nothing_is_wrong() -> None:
+    assert list(breaches(GOOD, gather(TOLD))) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "told", "word"),
+    [
+        ([CREATE, entry(3, "u0-0")], TOLD, "not dense"),
+        ([*GOOD, entry(4, "u0-0")], TOLD, "again at 4"),
+        (GOOD[:2], TOLD, "stands at None"),
+        (GOOD, [*TOLD, Told("u0", 0, 1, 3)], "was acknowledged at"),
+        (GOOD, [*TOLD, Told("u0", 0, 1, "not_a_member")], "was refused"),
+        (GOOD, [*TOLD, Told("u0", 1, 1)], "never had an answer"),
+        ([*GOOD, entry(4, "u2-0")], [*TOLD, Told("u2", 0, 1, 4)], "not a member"),
+        ([*GOOD, entry(4, "u1-9")], TOLD, "nobody ever sent"),
+        ([*GOOD[:2], entry(3, "u1-0", kind=Kind.RENAME)], TOLD, "ordinal"),
+        (GOOD, [*TOLD, Told("u0", 2, 1, "after_above_head")], "without reason"),
+    ],
+)
+def test_the_checker_finds_each_wrong(entries: list[Entry], told: list[Told], word: str) -> None:
+    assert any(word in breach for breach in breaches(entries, gather(told)))

@@ -1,0 +1,139 @@
+"""Batches that DynamoDB does only in part: the rest goes again, and what never got done is told."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from faults.dynamo_calls import BATCH_GET, BATCH_WRITE, QUICK, TABLE, quick_client, run
+from faults.hostile_server import Line, Request, Step, answer, hostile_server, refuse, say_and_close
+from tidings.platform.dynamo import errors
+
+PHYSICAL = f"test-{TABLE}"
+KB = 1024
+
+
+def get_some(done: int) -> Step:
+    """Answers the first keys, each with itself, and leaves the rest unprocessed."""
+
+    async def step(line: Line, request: Request) -> None:
+        asked = request.json["RequestItems"][PHYSICAL]
+        keys = asked["Keys"]
+        rest = {PHYSICAL: asked | {"Keys": keys[done:]}} if keys[done:] else {}
+        body = {"Responses": {PHYSICAL: keys[:done]}, "UnprocessedKeys": rest}
+        await line.say(answer(json.dumps(body).encode()))
+
+    return step
+
+
+def write_some(done: int) -> Step:
+    async def step(line: Line, request: Request) -> None:
+        writes = request.json["RequestItems"][PHYSICAL]
+        rest = {PHYSICAL: writes[done:]} if writes[done:] else {}
+        await line.say(answer(json.dumps({"UnprocessedItems": rest}).encode()))
+
+    return step
+
+
+def key(n: int) -> dict[str, Any]:
+    return {"pk": "a", "sk": n}
+
+
+def sent_keys(request: Request) -> list[int]:
+    return [int(key["sk"]["N"]) for key in request.json["RequestItems"][PHYSICAL]["Keys"]]
+
+
+def sent_writes(request: Request) -> list[int]:
+    return [
+        int((write.get("PutRequest", {}).get("Item") or write["DeleteRequest"]["Key"])["sk"]["N"])
+        for write in request.json["RequestItems"][PHYSICAL]
+    ]
+
+
+def test_unprocessed_keys_go_again_until_all_are_read() -> None:
+    async def check() -> None:
+        async with hostile_server(get_some(2), get_some(0), get_some(1)) as server:
+            server.otherwise = get_some(100)
+            async with quick_client(server.url) as client:
+                found = await client.batch_get(BATCH_GET, [key(n) for n in range(5)])
+                assert sorted(item["sk"] for item in found) == [0, 1, 2, 3, 4]
+                row = client.ledger[BATCH_GET.name]
+                assert (row.calls, row.read_units) == (4, 5)
+            assert [sent_keys(request) for request in server.requests] == [
+                [0, 1, 2, 3, 4],
+                [2, 3, 4],
+                [2, 3, 4],
+                [3, 4],
+            ]
+            asked = [request.json["RequestItems"][PHYSICAL]["ConsistentRead"] for request in server.requests]
+            assert asked == [True] * 4, "the rest is read as strongly as the first"
+
+    run("asyncio", check())
+
+
+def test_leftovers_of_one_call_join_the_next() -> None:
+    async def check() -> None:
+        async with hostile_server(get_some(90)) as server:
+            server.otherwise = get_some(100)
+            async with quick_client(server.url) as client:
+                found = await client.batch_get(BATCH_GET, [key(n) for n in range(150)])
+            assert sorted(item["sk"] for item in found) == list(range(150))
+            assert [len(sent_keys(request)) for request in server.requests] == [100, 60]
+
+    run("asyncio", check())
+
+
+def test_unprocessed_writes_go_again_until_all_are_done() -> None:
+    async def check() -> None:
+        async with hostile_server(write_some(1), write_some(0)) as server:
+            server.otherwise = write_some(25)
+            async with quick_client(server.url) as client:
+                large = [key(n) | {"fill": "x" * 2 * KB} for n in range(2)]
+                await client.batch_write(BATCH_WRITE, puts=large, deletes=[key(7)])
+                row = client.ledger[BATCH_WRITE.name]
+                assert row.write_units == 3 + 3 + 1
+            assert [sent_writes(request) for request in server.requests] == [[0, 1, 7], [1, 7], [1, 7]]
+
+    run("asyncio", check())
+
+
+def test_what_was_never_done_is_told_at_the_deadline() -> None:
+    async def check() -> None:
+        patient = replace(QUICK, retries=replace(QUICK.retries, first_wait_s=0.05, max_wait_s=0.05))
+        async with hostile_server(write_some(1)) as server:
+            server.otherwise = write_some(0)
+            async with quick_client(server.url, patient) as client:
+                with pytest.raises(errors.UnprocessedError) as caught:
+                    await client.batch_write(BATCH_WRITE, puts=[key(n) for n in range(3)], timeout_s=0.3)
+        assert caught.value.unprocessed == (key(1), key(2))
+        assert caught.value.maybe_applied, "the first was done"
+
+    run("asyncio", check())
+
+
+def test_a_batch_that_fails_after_a_part_was_done_says_so() -> None:
+    async def check() -> None:
+        wrong = refuse("ValidationException")
+        async with hostile_server(write_some(25), wrong, wrong) as server, quick_client(server.url) as client:
+            with pytest.raises(errors.InvalidError) as caught:
+                await client.batch_write(BATCH_WRITE, puts=[key(n) for n in range(30)])
+            assert caught.value.maybe_applied
+            with pytest.raises(errors.InvalidError) as caught:
+                await client.batch_write(BATCH_WRITE, puts=[key(1)])
+            assert not caught.value.maybe_applied
+
+    run("asyncio", check())
+
+
+def test_an_unanswered_batch_of_writes_goes_again_only_if_that_is_safe() -> None:
+    async def check() -> None:
+        async with hostile_server(say_and_close(b""), say_and_close(b"")) as server:
+            server.otherwise = write_some(25)
+            async with quick_client(server.url) as client:
+                with pytest.raises(errors.UnansweredError):
+                    await client.batch_write(BATCH_WRITE, puts=[key(1)])
+                await client.batch_write(BATCH_WRITE, puts=[key(1)], repeatable=True)
+            assert len(server.requests) == 3
+
+    run("asyncio", check())

@@ -1,0 +1,228 @@
+"""How many connections there are, who gets the next one, and what it means to get none."""
+
+import asyncio
+import ssl
+from dataclasses import replace
+
+import pytest
+
+from faults.dynamo_calls import (
+    ITEM,
+    KEY,
+    LOOPS,
+    PUT,
+    QUICK,
+    REGION,
+    UPDATE,
+    channel_of,
+    quick_client,
+    run,
+)
+from faults.hostile_server import (
+    HostileServer,
+    after,
+    hostile_server,
+    silence,
+    tell,
+    until,
+)
+from tidings.platform.dynamo import endpoints, errors
+from tidings.platform.dynamo.channel import Channel
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.connection import Connection
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys
+from tidings.platform.dynamo.pool import Pool, PoolLimits
+
+RAW_REQUEST = b"POST / HTTP/1.1\r\nx-amz-target: T.GetItem\r\ncontent-length: 2\r\n\r\n{}"
+
+each_loop = pytest.mark.parametrize("loop", LOOPS)
+
+
+def few(connections: int) -> PoolLimits:
+    return replace(QUICK.pool, max_connections=connections)
+
+
+async def lent(pool: Pool, server: HostileServer) -> Connection:
+    """The pool's one connection, answered and not yet given back."""
+    connection = await pool.wait(asyncio.get_running_loop().time() + 10)
+    await pool.send(connection, RAW_REQUEST, asyncio.get_running_loop().time() + 10)
+    assert len(server.requests) == 1
+    return connection
+
+
+@each_loop
+def test_a_connection_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_lost(loop: str) -> None:
+    async def check() -> None:
+        async with hostile_server() as server:
+            pool = Pool(endpoints.parse(server.url), few(1))
+            connection = await lent(pool, server)
+            waiting = asyncio.create_task(pool.wait(asyncio.get_running_loop().time() + 10))
+            await asyncio.sleep(0)
+            pool.give_back(connection)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert pool.take() is connection
+            pool.close()
+
+    run(loop, check())
+
+
+def test_a_slot_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_lost() -> None:
+    async def check() -> None:
+        async with hostile_server() as server:
+            pool = Pool(endpoints.parse(server.url), few(1))
+            connection = await lent(pool, server)
+            deadline = asyncio.get_running_loop().time() + 10
+            waiting = asyncio.create_task(pool.wait(deadline))
+            await asyncio.sleep(0)
+            connection.abort()
+            # right behind the call that tells the pool of the loss
+            asyncio.get_running_loop().call_soon(waiting.cancel)
+            await asyncio.wait([waiting])
+            assert waiting.cancelled()
+            assert await pool.wait(deadline) is not connection
+            pool.close()
+
+    run("asyncio", check())
+
+
+@each_loop
+def test_a_connection_that_was_idle_for_too_long_is_closed_by_us(loop: str) -> None:
+    async def check() -> None:
+        limits = replace(QUICK, call_timeout_s=0.2, try_timeout_s=0.1, pool=replace(few(4), max_idle_s=0.1))
+        async with hostile_server() as server, quick_client(server.url, limits) as client:
+            await client.put(PUT, ITEM, timeout_s=0.2)
+            await until(lambda: server.open_now == 0)
+            assert channel_of(client).pool.open_connections == 0
+
+    run(loop, check())
+
+
+@each_loop
+def test_the_last_used_connection_is_used_first_so_that_the_rest_can_go(loop: str) -> None:
+    async def check() -> None:
+        gate = asyncio.Event()
+        async with hostile_server(*[after(gate, tell())] * 3) as server, quick_client(server.url) as client:
+            first = [asyncio.create_task(client.put(PUT, ITEM)) for _ in range(3)]
+            await until(lambda: len(server.requests) == 3)
+            gate.set()
+            await asyncio.gather(*first)
+            for _ in range(5):
+                await client.put(PUT, ITEM)
+            assert len({request.connection for request in server.requests[3:]}) == 1
+
+    run(loop, check())
+
+
+@each_loop
+def test_what_is_in_flight_is_bounded_and_who_waits_longest_is_next(loop: str) -> None:
+    async def check() -> None:
+        gate = asyncio.Event()
+        async with hostile_server(*[after(gate, tell())] * 2) as server:
+            async with quick_client(server.url, replace(QUICK, pool=few(2))) as client:
+                calls = [
+                    asyncio.create_task(
+                        client.update(UPDATE, {"pk": "a", "sk": n}, "SET a = :n", values={":n": n})
+                    )
+                    for n in range(8)
+                ]
+                await until(lambda: len(server.requests) == 2)
+                assert not any(call.done() for call in calls)
+                gate.set()
+                await asyncio.gather(*calls)
+            assert server.most_open == 2
+            order = [int(request.json["Key"]["sk"]["N"]) for request in server.requests]
+            assert {*order[:2]} == {0, 1}, "two connections are made at once, so either may be first"
+            assert order[2:] == list(range(2, 8))
+
+    run(loop, check())
+
+
+@each_loop
+def test_who_waits_too_long_for_a_connection_has_sent_nothing(loop: str) -> None:
+    async def check() -> None:
+        async with hostile_server(silence) as server:
+            async with quick_client(server.url, replace(QUICK, pool=few(1))) as client:
+                hogging = asyncio.create_task(client.put(PUT, ITEM))
+                await until(lambda: len(server.requests) == 1)
+                with pytest.raises(errors.UnsentError, match="became free") as caught:
+                    await client.put(PUT, ITEM, timeout_s=0.05)
+                assert not caught.value.maybe_applied
+                hogging.cancel()
+                await asyncio.wait([hogging])
+                await client.put(PUT, ITEM)
+            assert len(server.requests) == 2
+
+    run(loop, check())
+
+
+@each_loop
+def test_who_waits_for_a_connection_keeps_its_place_longer_than_a_try_may_take(loop: str) -> None:
+    async def check() -> None:
+        gate = asyncio.Event()
+        limits = replace(QUICK, try_timeout_s=0.05, pool=few(1))
+        async with hostile_server(after(gate, tell())) as server, quick_client(server.url, limits) as client:
+            hogging = asyncio.create_task(client.put(PUT, ITEM))
+            await until(lambda: len(server.requests) == 1)
+            waiting = asyncio.create_task(client.put(PUT, ITEM, repeatable=True))
+            await asyncio.wait([waiting], timeout=0.2)
+            gate.set()
+            await asyncio.gather(hogging, waiting)
+            assert client.ledger[PUT.name].retries == 0
+
+    run(loop, check())
+
+
+@each_loop
+def test_the_queue_is_bounded_too(loop: str) -> None:
+    async def check() -> None:
+        limits = replace(
+            QUICK, pool=replace(few(1), max_waiting=2), retries=replace(QUICK.retries, max_tries=1)
+        )
+        async with hostile_server(silence) as server, quick_client(server.url, limits) as client:
+            calls = [asyncio.create_task(client.put(PUT, ITEM)) for _ in range(3)]
+            await until(lambda: len(server.requests) == 1)
+            with pytest.raises(errors.UnsentError, match="2 calls wait"):
+                await client.put(PUT, ITEM)
+            for call in calls:
+                call.cancel()
+            await asyncio.wait(calls)
+
+    run(loop, check())
+
+
+@each_loop
+def test_a_refused_connection_has_sent_nothing_and_is_tried_again_for_any_call(loop: str) -> None:
+    async def check() -> None:
+        async with hostile_server() as server:
+            url = server.url
+        async with quick_client(url) as client:
+            with pytest.raises(errors.UnsentError, match="no connection") as caught:
+                await client.update(UPDATE, KEY, "ADD n :one", values={":one": 1})
+            assert not caught.value.maybe_applied
+            assert client.ledger[UPDATE.name].retries == QUICK.retries.max_tries - 1
+            assert channel_of(client).pool.open_connections == 0
+
+    run(loop, check())
+
+
+@each_loop
+def test_a_connection_that_does_not_come_about_in_time_has_sent_nothing(loop: str) -> None:
+    """A listener whose queue is full drops what comes: the handshake never ends."""
+
+    async def check() -> None:
+        deaf = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, backlog=1)
+        tls = ssl.create_default_context()
+        endpoint = endpoints.parse(f"http://127.0.0.1:{deaf.sockets[0].getsockname()[1]}")
+        limits = replace(
+            QUICK, pool=replace(few(1), connect_timeout_s=0.05), retries=replace(QUICK.retries, max_tries=2)
+        )
+        # plain TCP is accepted and then silent, so TLS waits for a hello that never comes
+        channel = Channel(replace(endpoint, tls=tls), REGION, FixedKeys(LOCAL_KEYS), limits)
+        client = Client(channel, "test-")
+        with pytest.raises(errors.UnsentError, match="no connection in time"):
+            await client.put(PUT, ITEM)
+        client.close()
+        deaf.close()
+
+    run(loop, check())

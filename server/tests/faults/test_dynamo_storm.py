@@ -1,0 +1,113 @@
+"""Many calls through many faults at once: every conclusion of the client is held against the table at the end."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+import pytest
+from fixtures.engines import Dynamo, Space
+
+from faults.clients import Table
+from faults.dynamo_calls import ABSENT, QUICK, REGION
+from faults.proxy import (
+    Chance,
+    CloseIdle,
+    Conflict,
+    Delay,
+    DropAnswer,
+    DropRequest,
+    DynamoProxy,
+    Garbage,
+    HalfAnswer,
+    InternalError,
+    Spoilt,
+    Throttle,
+)
+from tidings.platform.dynamo import errors
+from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.pool import PoolLimits
+
+APPENDS = 300
+AT_ONCE = 12
+NAME = "faults"
+PUT = AccessPattern("storm put", (NAME,), Operation.PUT_ITEM, Consistency.WRITE, "for tests")
+
+WEATHER = (
+    DropRequest(),
+    DropAnswer(reset=True),
+    HalfAnswer(),
+    Garbage(Spoilt.CRC32),
+    Garbage(Spoilt.HTTP),
+    InternalError(applied=True),
+    InternalError(applied=False),
+    Throttle(),
+    Conflict(),
+    CloseIdle(),
+    Delay(before_s=0.05),
+    Delay(after_s=0.05),
+)
+# longer than a try may take: rare, because it costs the test that much time
+LATE = (Delay(before_s=1.5), Delay(after_s=1.5))
+
+
+@dataclass
+class Conclusions:
+    """What the client told its callers, by key."""
+
+    written: set[str] = field(default_factory=set)
+    not_written: set[str] = field(default_factory=set)
+    open: set[str] = field(default_factory=set)
+
+
+async def append(client: Client, pk: str, told: Conclusions, *, is_repeatable: bool) -> None:
+    try:
+        await client.put(PUT, {"pk": pk, "value": pk}, condition=ABSENT, repeatable=is_repeatable)
+    except errors.ConditionFailedError as error:
+        is_ours = error.maybe_applied and error.item == {"pk": pk, "value": pk}
+        (told.written if is_ours else told.not_written).add(pk)
+    except errors.DynamoError as error:
+        (told.open if error.maybe_applied else told.not_written).add(pk)
+    else:
+        told.written.add(pk)
+
+
+async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
+    told = Conclusions()
+    keys = iter([f"k{n}" for n in range(APPENDS)])
+    # two calls in five meet a fault, for which no sane budget is made
+    tireless = replace(QUICK.retries, max_tries=12, budget=1_000_000)
+    limits = replace(
+        QUICK, try_timeout_s=1.0, retries=tireless, pool=PoolLimits(max_connections=AT_ONCE // 2)
+    )
+
+    async def writer(client: Client) -> None:
+        for pk in keys:
+            await append(client, pk, told, is_repeatable=is_repeatable)
+
+    async with open_client(url, REGION, prefix, limits=limits) as client:
+        await asyncio.gather(*(writer(client) for _ in range(AT_ONCE)))
+    return told
+
+
+@pytest.mark.parametrize("is_repeatable", [True, False])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_in_any_weather_what_the_client_concludes_is_true(
+    dynamo: Dynamo, table: Table, space: Space, seed: int, *, is_repeatable: bool
+) -> None:
+    with DynamoProxy(dynamo.url) as proxy:
+        for number, fault in enumerate(WEATHER):
+            proxy.fault(fault, dose=Chance(0.04, seed=seed * 100 + number))
+        for number, fault in enumerate(LATE):
+            proxy.fault(fault, dose=Chance(0.01, seed=seed * 200 + number))
+        told = asyncio.run(storm(proxy.url, space.table_prefix, is_repeatable=is_repeatable))
+        proxy.wait_until(lambda: all(call.is_done for call in proxy.calls))
+        calls = proxy.counts["PutItem"]
+    there = table.keys()
+    assert told.written <= there
+    assert told.not_written.isdisjoint(there)
+    assert len(told.written) + len(told.not_written) + len(told.open) == APPENDS
+    assert len(told.written) > APPENDS // 2
+    assert calls > APPENDS, "something was tried again"
+    if is_repeatable:
+        assert len(told.open) < APPENDS // 4, "most are tried until it is known"

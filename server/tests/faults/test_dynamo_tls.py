@@ -1,0 +1,77 @@
+"""TLS: it works, and a certificate that does not fit ends the matter."""
+
+import ssl
+
+import pytest
+import trustme
+
+from faults.dynamo_calls import (
+    GET,
+    ITEM,
+    KEY,
+    LOOPS,
+    PUT,
+    QUICK,
+    REGION,
+    run,
+)
+from faults.hostile_server import (
+    HostileServer,
+    hostile_server,
+    tell,
+)
+from tidings.platform.dynamo import endpoints, errors
+from tidings.platform.dynamo.channel import Channel
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys
+
+each_loop = pytest.mark.parametrize("loop", LOOPS)
+
+
+async def over_tls(server: HostileServer, authority: trustme.CA) -> Client:
+    endpoint = endpoints.parse(server.url)
+    assert endpoint.tls is not None
+    authority.configure_trust(endpoint.tls)
+    channel = Channel(endpoint, REGION, FixedKeys(LOCAL_KEYS), QUICK)
+    return Client(channel, "test-")
+
+
+def server_side(authority: trustme.CA, *names: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(*names).configure_cert(context)
+    return context
+
+
+@each_loop
+def test_tls_works_and_a_large_answer_comes_through_it(loop: str) -> None:
+    async def check() -> None:
+        authority = trustme.CA()
+        large = "x" * 300_000
+        async with hostile_server(
+            tell(Item={"pk": {"S": large}}), tls=server_side(authority, "127.0.0.1")
+        ) as server:
+            client = await over_tls(server, authority)
+            assert await client.get(GET, KEY) == {"pk": large}
+            await client.put(PUT, ITEM)
+            assert [request.connection for request in server.requests] == [1, 1]
+            client.close()
+
+    run(loop, check())
+
+
+@each_loop
+@pytest.mark.parametrize("fault", ["another name", "another authority"])
+def test_a_certificate_that_does_not_fit_is_refused_before_anything_is_sent(loop: str, fault: str) -> None:
+    async def check() -> None:
+        authority = trustme.CA()
+        name = "elsewhere.example" if fault == "another name" else "127.0.0.1"
+        trusted = trustme.CA() if fault == "another authority" else authority
+        async with hostile_server(tls=server_side(authority, name)) as server:
+            client = await over_tls(server, trusted)
+            with pytest.raises(errors.UnsentError, match="certificate") as caught:
+                await client.put(PUT, ITEM)
+            assert not caught.value.transient
+            assert not server.requests
+            client.close()
+
+    run(loop, check())

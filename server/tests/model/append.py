@@ -1,0 +1,287 @@
+"""The append: "Append", "The writer's view", "A timeout is not an answer" of the rules of sending; no filling.
+
+One chat, two writers (processes), each with a follower of the log that lags as it likes. Each client tries its
+message some times, at either writer, and does not wait for one try before the next. A put may be applied at once,
+later, or never; after its writer has given it up; its answer may come or not; it may be throttled.
+
+Bounds: two writers, the tries of the scene, one removal, one return, one edit.
+
+Abstracted:
+- A follower moves unseen by anybody else, so it moves in the same step in which its writer uses it.
+- A put on condition that nothing is there can only be applied at the head + 1, so copies in flight to other places
+  are forgotten; and a second copy of the same put can do no more than the first, so repeating is no step.
+- A put that failed shows the item that is there, so "applied" and "failed, and this is there" are one step.
+- Leaving and returning is never refused. An edit's row is in `changes.py`, a membership's in `filling.py`.
+
+Symmetry: the writers are alike at the start, so the first try goes to A; tries of one message that are in the same
+place carry the same bytes, so their order is not kept.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from model.checks import Checks, Mutant, Scene, View
+from model.explore import Label
+from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, told_also
+from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
+
+WRITERS = ("A", "B")
+
+# A put was sent once; was sent and not answered in time, perhaps repeated; was applied, which nobody knows yet.
+SENT, UNANSWERED, LANDED = range(3)
+
+
+class Try(NamedTuple):
+    """A request at a writer: in its queue (place 0), or with a put in flight at a place."""
+
+    writer: int
+    place: int = 0
+    phase: int = SENT
+
+
+class Send(NamedTuple):
+    """A client and its message. It is `unsettled` once a try has ended and the client does not know how."""
+
+    started: int = 0
+    after: int = 0
+    unsettled: bool = False
+    told: int = NOTHING
+    tries: tuple[Try, ...] = ()
+
+
+class State(NamedTuple):
+    """`removed` is what the row of the removed member says, 0 while it is open; nobody waits for `late` puts."""
+
+    log: Log
+    removed: int
+    views: tuple[View, ...]
+    sends: tuple[Send, ...]
+    late: tuple[int, ...]
+
+
+type Steps = Iterator[tuple[Label, State]]
+
+
+class Append:
+    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
+        self.scene = scene
+        self.cast = scene.cast
+        self.mutant = mutant
+        self.checks = Checks(scene.cast, mutant)
+        self.fault_of_truth = cache(self._fault_of_truth)
+
+    def initial(self) -> Iterable[State]:
+        sends = (Send(),) * len(self.cast.entries)
+        return [State((0,), 0, (View(1), View(1)), sends, ())]
+
+    def steps(self, state: State) -> Steps:
+        for number, send in enumerate(state.sends):
+            if not send.told:
+                yield from self._client(state, number, send)
+            for one in dict.fromkeys(send.tries):
+                yield from (self._flight if one.place else self._queue)(state, number, one)
+        for number in state.late:
+            label = ("the late put of", self.cast.name(number), "is applied")
+            yield label, self._applied(state, number, len(state.log) + 1)
+
+    def _client(self, state: State, number: int, send: Send) -> Steps:
+        name = self.cast.name(number)
+        if send.started and not send.tries and not send.unsettled:
+            label: Label = ("every try of", name, "was answered 'not written': its client gives up")
+            yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
+        if send.started == self.scene.tries[number] or self.scene.waits_for[number] not in state.log:
+            return
+        for after in self._afters(state, number, send):
+            for writer in self._writers(state):
+                label = ("try", send.started + 1, "of", name, "with after", after, "reaches", WRITERS[writer])
+                tries = tuple(sorted((*send.tries, Try(writer))))
+                again = Send(send.started + 1, after, send.unsettled, NOTHING, tries)
+                yield label, _with_send(state, number, again)
+
+    def _afters(self, state: State, number: int, send: Send) -> Iterable[int]:
+        """What a client may hold at its first try; `after` is stored with the key and never changes."""
+        if self.mutant is Mutant.AFTER_MOVES and send.started:
+            return range(send.after, len(state.log) + 1)
+        identity = self.cast.entries[number].identity
+        for other, entry in zip(state.sends, self.cast.entries, strict=True):
+            if other.started and entry.identity == identity:
+                return (other.after,)
+        return range(state.log.index(self.scene.waits_for[number]) + 1, len(state.log) + 1)
+
+    def _writers(self, state: State) -> range:
+        return range(2 if any(send.started for send in state.sends) else 1)
+
+    def _queue(self, state: State, number: int, one: Try) -> Steps:
+        """`messages.send`: check as of the view, then answer or put at the next place."""
+        name, writer = self.cast.name(number), WRITERS[one.writer]
+        for view in self._views(state, number, one.writer):
+            seen = _with_view(state, one.writer, view)
+            verdict = self.checks.verdict(state.log, view, number, state.sends[number].after)
+            if verdict != PUT:
+                label: Label = (writer, "at", view.head, "answers", name, "with", in_words(verdict))
+                yield from _answered(seen, number, one, verdict, label)
+            elif not _is_busy(state, one.writer):
+                yield from self._puts(seen, number, one, view.head + 1)
+        yield (writer, "sheds", name, "before any put: 'not written'"), _ended(state, number, one)
+
+    def _views(self, state: State, number: int, writer: int) -> Iterator[View]:
+        head, missed = state.views[writer]
+        lowest = head if self.mutant is Mutant.BELOW_AFTER else max(head, state.sends[number].after)
+        for seen in range(lowest, len(state.log) + 1):
+            yield View(seen, missed)
+            if self.mutant is Mutant.VIEW_JUMPS and seen > head + 1:
+                yield View(seen, (*missed, *range(head + 1, seen)))
+
+    def _puts(self, state: State, number: int, one: Try, place: int) -> Steps:
+        name, writer = self.cast.name(number), WRITERS[one.writer]
+        if self.mutant is Mutant.NOT_AN_ENTRY and self.cast.entries[number].kind is Kind.LEAVE:
+            removed = state._replace(removed=len(state.log))
+            yield (writer, "changes the row for", name), _ended(removed, number, one)
+            return
+        flying = _with_try(state, number, one, Try(one.writer, place))
+        yield (writer, "puts", name, "at", place), flying
+        if self.mutant is Mutant.ACK_FIRST:
+            acked = flying.sends[number]._replace(told=place)
+            yield (writer, "puts", name, "at", place, "and acks it"), _with_send(flying, number, acked)
+
+    def _flight(self, state: State, number: int, one: Try) -> Steps:
+        """A put of which the answer has not come."""
+        name, writer = self.cast.name(number), WRITERS[one.writer]
+        there = state.log[one.place - 1] if one.place <= len(state.log) else HOLE
+        if there == HOLE or self.mutant is Mutant.NO_CONDITION:
+            landed = _with_try(state, number, one, Try(one.writer, one.place, LANDED))
+            label: Label = ("the put of", name, "at", one.place, "is applied")
+            yield label, self._applied(landed, number, one.place)
+        if there != HOLE:
+            yield from self._learns(state, number, one, there)
+        if one.phase == SENT:
+            label = (writer, "gets no answer to the put of", name, "at", one.place)
+            yield label, _with_try(state, number, one, Try(one.writer, one.place, UNANSWERED))
+            label = ("the only put of", name, "at", one.place, "is throttled or in conflict: 'not written'")
+            yield label, _ended(state, number, one)
+        else:
+            yield from self._unanswered(state, number, one)
+
+    def _learns(self, state: State, number: int, one: Try, there: int) -> Steps:
+        """The place is taken: by the put that was applied, or by what the failed one brought back."""
+        name, writer = self.cast.name(number), WRITERS[one.writer]
+        seen = _with_view(state, one.writer, _moved(state.views[one.writer], one.place))
+        if not self.checks.is_own(number, there):
+            label: Label = (writer, "finds", self.cast.name(there), "at", one.place, "where it put", name)
+            recheck = self.mutant is not Mutant.NO_RECHECK
+            yield label, _with_try(seen, number, one, Try(one.writer, 0 if recheck else one.place + 1))
+            return
+        answer = self.checks.held_against(state.log, number, there) or one.place
+        label = (writer, "finds it at", one.place, "and answers", name, "with", in_words(answer))
+        yield from _answered(seen, number, one, answer, label)
+        if self.mutant is Mutant.OWN_FOR_ANOTHERS:
+            head, missed = seen.views[one.writer]
+            blind = _with_view(seen, one.writer, View(head, (*missed, one.place)))
+            label = (writer, "takes", name, "at", one.place, "for another's entry")
+            yield label, _with_try(blind, number, one, Try(one.writer))
+
+    def _unanswered(self, state: State, number: int, one: Try) -> Steps:
+        """The writer may repeat the put for as long as it likes; then it leaves the client without an answer."""
+        name, writer = self.cast.name(number), WRITERS[one.writer]
+        late = state if one.place <= len(state.log) else _with_late(state, number)
+        label: Label = (writer, "leaves the put of", name, "at", one.place, "unknown")
+        yield label, _ended(late, number, one, unsettled=True)
+        if self.mutant is Mutant.THROTTLE_SETTLES:
+            label = (
+                "the repeated put of",
+                name,
+                "at",
+                one.place,
+                "is throttled:",
+                writer,
+                "says 'not written'",
+            )
+            yield label, _ended(late, number, one)
+        if self.mutant is Mutant.ELSEWHERE:
+            label = (writer, "puts", name, "at", one.place + 1, "instead")
+            yield label, _with_try(late, number, one, Try(one.writer, one.place + 1))
+
+    def _applied(self, state: State, number: int, place: int) -> State:
+        log, removed, views, sends, _ = state
+        if place <= len(log):
+            return state._replace(log=(*log[: place - 1], number, *log[place:]))
+        kind = self.cast.entries[number].kind
+        if kind is Kind.LEAVE or kind is Kind.JOIN:
+            removed = place if kind is Kind.LEAVE else 0
+        log = (*log, *(HOLE,) * (place - len(log) - 1), number)
+        return State(log, removed, views, sends, ())
+
+    def broken(self, state: State) -> str | None:
+        if fault := self.fault_of_truth(state.log, state.removed):
+            return fault
+        for number, send in enumerate(state.sends):
+            if send.told and (fault := fault_of_answer(self.cast, state.log, number, send.told)):
+                return fault
+        return None
+
+    def _fault_of_truth(self, log: Log, removed: int) -> Promise | None:
+        numbered = self.cast.numbered(log)
+        leavers = {entry.user for entry in self.cast.entries if entry.kind is Kind.LEAVE}
+        if removed and any(n > removed and e.needs_a_member and e.user in leavers for n, e in numbered):
+            return Promise.FENCED
+        return fault_of_log(self.cast, log)
+
+    def broken_by_step(self, before: State, after: State) -> str | None:
+        return fault_of_change(before.log, after.log)
+
+    def broken_at_end(self, state: State) -> str | None:
+        return Promise.ANSWERED if any(send.tries for send in state.sends) else None
+
+    def show(self, state: State) -> str:
+        heads = ", ".join(f"{name} at {view.head}" for name, view in zip(WRITERS, state.views, strict=True))
+        told = [f"{self.cast.name(n)}: {in_words(s.told)}" for n, s in enumerate(state.sends) if s.told]
+        return " | ".join([self.cast.show(state.log), heads, *told])
+
+
+def _is_busy(state: State, writer: int) -> bool:
+    """At most one append in flight per chat and process."""
+    return any(one.place and one.writer == writer for send in state.sends for one in send.tries)
+
+
+def _moved(view: View, place: int) -> View:
+    return view if view.head >= place else View(place, view.missed)
+
+
+def _answered(state: State, number: int, one: Try, answer: int, label: Label) -> Steps:
+    """A definite answer, which reaches its client or is lost on the way."""
+    yield (*label, "but it is lost"), _ended(state, number, one, unsettled=True)
+    send = state.sends[number]
+    known = send._replace(told=told_also(send.told, answer))
+    yield label, _ended(_with_send(state, number, known), number, one)
+
+
+def _ended(state: State, number: int, one: Try, *, unsettled: bool = False) -> State:
+    """A try less. What no later step reads is blanked, so that states that behave alike are one."""
+    started, after, was_unsettled, told, tries = state.sends[number]
+    left = list(tries)
+    left.remove(one)
+    unsettled = (was_unsettled or unsettled) and not told
+    return _with_send(state, number, Send(started, after, unsettled, told, tuple(left)))
+
+
+def _with_try(state: State, number: int, old: Try, new: Try) -> State:
+    started, after, unsettled, told, tries = state.sends[number]
+    left = list(tries)
+    left.remove(old)
+    return _with_send(state, number, Send(started, after, unsettled, told, tuple(sorted((*left, new)))))
+
+
+def _with_send(state: State, number: int, send: Send) -> State:
+    log, removed, views, sends, late = state
+    return State(log, removed, views, (*sends[:number], send, *sends[number + 1 :]), late)
+
+
+def _with_view(state: State, writer: int, view: View) -> State:
+    log, removed, views, sends, late = state
+    views = (view, views[1]) if writer == 0 else (views[0], view)
+    return State(log, removed, views, sends, late)
+
+
+def _with_late(state: State, number: int) -> State:
+    return state._replace(late=tuple(sorted({*state.late, number})))

@@ -1,0 +1,117 @@
+"""Every model with its bounds: `HELD` is what CI explores, `HELD_WIDE` the same machines in wider bounds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from model import batches, changes, checks, epochs, filling, raising, shapes
+from model.append import Append
+from model.explore import Explored, Model, explore
+from model.log import CREATE, EDIT, JOIN, LEAVE, M_OTHER, Cast, M, X, Y
+
+type Make = Callable[[Any], Model[Any]]
+"""A model in its bounds, given a mutant or None."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A model in a scene: `what` says in words what is in it."""
+
+    model: str
+    scene: str
+    what: str
+    make: Make
+
+
+_REMOVAL = Cast((CREATE, M, LEAVE, X))
+_CONTENT = Cast((CREATE, M, M_OTHER, EDIT))
+_RETURN = Cast((CREATE, M, LEAVE, JOIN))
+_RETURN_AND_X = Cast((CREATE, M, LEAVE, JOIN, X))
+
+
+def _append(scene: str, what: str, cast: Cast, tries: tuple[int, ...], waits_for: tuple[int, ...]) -> Bounds:
+    parts = checks.Scene(cast, tries, waits_for)
+    return Bounds("append", scene, what, lambda mutant: Append(parts, mutant))
+
+
+def _batches(scene: str, what: str, cast: Cast, tries: tuple[int, ...]) -> Bounds:
+    parts = checks.Scene(cast, tries, waits_for=(0,) * len(tries))
+    return Bounds("batches", scene, what, lambda mutant: batches.Batches(parts, mutant))
+
+
+def _filling(scene: str, what: str, changes_of_membership: int) -> Bounds:
+    return Bounds("filling", scene, what, lambda mutant: filling.Filling(changes_of_membership, mutant))
+
+
+def _shapes(scene: str, what: str, tries: tuple[int, int], world: tuple[int, ...]) -> Bounds:
+    parts = shapes.Scene(tries, world)
+    return Bounds("shapes", scene, what, lambda mutant: shapes.Shapes(parts, mutant))
+
+
+def _raising(scene: str, what: str, parts: raising.Scene) -> Bounds:
+    return Bounds("raising", scene, what, lambda mutant: raising.Raising(parts, mutant))
+
+
+def _epochs(scene: str, what: str, parts: epochs.Scene) -> Bounds:
+    return Bounds("epochs", scene, what, lambda mutant: epochs.Epochs(parts, mutant))
+
+
+GONE, BACK, OTHER = shapes.THE_LEAVE, shapes.THE_JOIN, shapes.THE_X
+
+REMOVAL = _append("removal", "m 3 tries, leave 1, x 1", _REMOVAL, (0, 3, 1, 1), (0, 0, 0, 0))
+CONTENT = _append("content", "m 2 tries, other content 2, edit 1", _CONTENT, (0, 2, 2, 1), (0, 0, 0, 1))
+RETURN = _append("return", "m 3 tries, leave 1, join 1", _RETURN, (0, 3, 1, 1), (0, 0, 0, 2))
+FENCE = _batches("fence", "m 2 tries, x 1, leave 1", Cast((CREATE, M, X, LEAVE)), (0, 2, 1, 1))
+THREE = _batches("three", "m 2 tries, x 1, y 1", Cast((CREATE, M, X, Y)), (0, 2, 1, 1))
+KEYS = _batches("keys", "m 2 tries, other content 1, x 1", Cast((CREATE, M, M_OTHER, X)), (0, 2, 1, 1))
+FILL = _filling("filling", "leave, return, leave again", 3)
+CHANGE = Bounds("changes", "redaction", "here, elsewhere, another's", changes.Changes)
+LEFT = _shapes("leave", "m 3 tries, leave, x", (3, 0), (GONE, OTHER))
+LEFT_AND_BACK = _shapes("return", "m 3 tries, leave, join", (3, 0), (GONE, BACK))
+SHAPE_CONTENT = _shapes("content", "m 2 tries, other content 1, x", (2, 1), (OTHER,))
+CATCH_UP = _raising("catch-up", "m 3 tries, 4 others, 2 back", raising.Scene(3, 2, 4, with_leave=False))
+INTERVALS = _raising("intervals", "m 3 tries, 2 others, leave, join", raising.Scene(3, 2, 2, with_leave=True))
+RESTORE = _epochs("restore", "m 3 tries, 3 others", epochs.Scene(3, 0, 3))
+ROWS = _epochs("rows", "m 2 tries, y 2, 2 others", epochs.Scene(2, 2, 2))
+
+HELD = (
+    REMOVAL,
+    CONTENT,
+    RETURN,
+    FENCE,
+    THREE,
+    KEYS,
+    FILL,
+    CHANGE,
+    LEFT,
+    LEFT_AND_BACK,
+    SHAPE_CONTENT,
+    CATCH_UP,
+    INTERVALS,
+    RESTORE,
+    ROWS,
+)
+
+HELD_WIDE = (
+    _append("removal", "m 3 tries, leave 1, x 2", _REMOVAL, (0, 3, 1, 2), (0, 0, 0, 0)),
+    _append("removal", "m 3 tries, leave 2, x 1", _REMOVAL, (0, 3, 2, 1), (0, 0, 0, 0)),
+    _append("content", "m 3 tries, other content 3, edit 2", _CONTENT, (0, 3, 3, 2), (0, 0, 0, 1)),
+    _append("return", "m 2 tries, leave 1, join 1, x 1", _RETURN_AND_X, (0, 2, 1, 1, 1), (0, 0, 0, 2, 0)),
+    _batches("fence", "m 3 tries, x 2, leave 1", Cast((CREATE, M, X, LEAVE)), (0, 3, 2, 1)),
+    _batches("three", "m 3 tries, x 2, y 1", Cast((CREATE, M, X, Y)), (0, 3, 2, 1)),
+    _batches("four", "m 2 tries, x 1, y 1, leave 1", Cast((CREATE, M, X, Y, LEAVE)), (0, 2, 1, 1, 1)),
+    _filling("filling", "leave and return, twice", 4),
+    _shapes("return", "m 3 tries, leave, join, x", (3, 0), (GONE, BACK, OTHER)),
+    _shapes("content", "m 2 tries, other content 2, leave, join", (2, 2), (GONE, BACK)),
+    _raising("catch-up", "m 4 tries, 5 others, 2 back", raising.Scene(4, 2, 5, with_leave=False)),
+    _raising("intervals", "m 4 tries, 3 others, leave, join", raising.Scene(4, 2, 3, with_leave=True)),
+    _epochs("rows", "m 3 tries, y 2, 3 others", epochs.Scene(3, 2, 3)),
+)
+
+
+@cache
+def explored(bounds: Bounds, mutant: StrEnum | None = None) -> Explored:
+    """Kept, so that a test and the page that it is written on do not search twice."""
+    return explore(bounds.make(mutant))

@@ -1,0 +1,108 @@
+"""The checks before a put, as a writer makes them against its view; pure, and one mutant for each rule.
+
+They stand for `messages.rules`: `verdict` is what a send comes to as of a view, `fits` and `held_against`
+are what a writer makes of the entry that it finds at its place.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple
+
+from model.log import CONFLICT, HOLE, NOTHING, PUT, REFUSED, WRONGLY_REFUSED, Cast, Entry, Kind, Log
+
+
+class Mutant(StrEnum):
+    NO_CONDITION = "a put without the condition"
+    VIEW_JUMPS = "a view jumps to an entry that is pushed to it"
+    NOT_AN_ENTRY = "a removal changes its row and is no entry"
+    NO_RECHECK = "who lost a race puts at the next place without checking again"
+    AFTER_MOVES = "a retry says where its client is now"
+    NO_DUPLICATE_CHECK = "no duplicate check"
+    RECENT_KEYS_ONLY = "the duplicate check looks at recent keys, not at all of (after, n]"
+    MEMBERSHIP_FIRST = "the membership check comes before the duplicate check"
+    BELOW_AFTER = "a view that has not reached `after` refuses"
+    BROKEN_MEMBERSHIP = "a membership that began after `after` counts"
+    CONTENT_IGNORED = "the same key is enough, whatever the content"
+    EDITED_CONTENT = "a repeat is held against what the message says now"
+    KEY_WITHOUT_SENDER = "another's entry with the same client key is taken for the own"
+    OWN_FOR_ANOTHERS = "the own entry in the way is taken for another's"
+    ELSEWHERE = "an unanswered put is followed by one at another place"
+    THROTTLE_SETTLES = "a throttle settles the unanswered put before it"
+    ACK_FIRST = "the ack is given before the commit"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Who tries what how often. A client acts once the entry that it `waits_for` is in the log."""
+
+    cast: Cast
+    tries: tuple[int, ...]
+    waits_for: tuple[int, ...]
+
+
+class View(NamedTuple):
+    """A writer's follower: it has seen all up to `head` but `missed`, and only a mutant misses anything."""
+
+    head: int
+    missed: tuple[int, ...] = ()
+
+
+class Checks:
+    def __init__(self, cast: Cast, mutant: Mutant | None) -> None:
+        self.cast = cast
+        self.mutant = mutant
+        self.verdict = cache(self._verdict)
+
+    def _verdict(self, log: Log, view: View, number: int, after: int) -> int:
+        """PUT, or the answer that this view gives."""
+        refusal = self._refusal(log, view, number, after)
+        if self.mutant is Mutant.MEMBERSHIP_FIRST and refusal:
+            return refusal
+        return self._repeat(log, view, number, after) or refusal or PUT
+
+    def _repeat(self, log: Log, view: View, number: int, after: int) -> int:
+        """The answer to a send whose key stands in (after, n]."""
+        if self.mutant is Mutant.NO_DUPLICATE_CHECK:
+            return NOTHING
+        if self.mutant is Mutant.RECENT_KEYS_ONLY:
+            after = max(after, view.head - 1)
+        for n, entry in self._seen(log, view):
+            if n > after and entry.identity == self.cast.entries[number].identity:
+                return self.held_against(log, number, log[n - 1]) or n
+        return NOTHING
+
+    def _refusal(self, log: Log, view: View, number: int, after: int) -> int:
+        entry = self.cast.entries[number]
+        if not entry.needs_a_member or self._is_member(self._seen(log, view), entry.user, after):
+            return NOTHING
+        truth = self.cast.member_since(entry.user, self.cast.numbered(log))
+        return WRONGLY_REFUSED if 0 < truth <= after else REFUSED
+
+    def _is_member(self, seen: list[tuple[int, Entry]], user: str, after: int) -> bool:
+        """A member as of the view, and since `after` without a break."""
+        since = self.cast.member_since(user, seen)
+        return since > 0 if self.mutant is Mutant.BROKEN_MEMBERSHIP else 0 < since <= after
+
+    def _seen(self, log: Log, view: View) -> list[tuple[int, Entry]]:
+        return [(n, entry) for n, entry in self.cast.numbered(log[: view.head]) if n not in view.missed]
+
+    def is_own(self, number: int, there: int) -> bool:
+        """Whether the entry that a failed put brought back is a try of the same message."""
+        own, other = self.cast.entries[number], self.cast.entries[there]
+        if self.mutant is Mutant.KEY_WITHOUT_SENDER:
+            return own.key == other.key
+        return own.identity == other.identity
+
+    def held_against(self, log: Log, number: int, there: int) -> int:
+        """CONFLICT if what is there was sent with other content; its fingerprint decides."""
+        own, other = self.cast.entries[number].content, self.cast.entries[there].content
+        if self.mutant is Mutant.CONTENT_IGNORED:
+            return NOTHING
+        if self.mutant is Mutant.EDITED_CONTENT:
+            other = self._edited(log, other)
+        return NOTHING if own == other else CONFLICT
+
+    def _edited(self, log: Log, content: str) -> str:
+        edits = (self.cast.entries[there] for there in log if there != HOLE)
+        return next((entry.content for entry in edits if entry.kind is Kind.EDIT), content)

@@ -1,0 +1,259 @@
+"""Every rule of sending, sentence by sentence, with the mutants that break it and the promises that then fall.
+
+`SAID` are the sentences of the design; `MISSING` are rules that it lacks, and without which the models break.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from model.batches import Mutant as Batching
+from model.cases import (
+    CATCH_UP,
+    CHANGE,
+    CONTENT,
+    FENCE,
+    FILL,
+    INTERVALS,
+    LEFT,
+    LEFT_AND_BACK,
+    REMOVAL,
+    RESTORE,
+    RETURN,
+    ROWS,
+    SHAPE_CONTENT,
+    THREE,
+    Bounds,
+)
+from model.changes import Mutant as Changing
+from model.checks import Mutant as Appending
+from model.epochs import Mutant as Restoring
+from model.filling import Mutant as Filling
+from model.promises import Promise
+from model.raising import Mutant as Raising
+from model.shapes import Mutant as Shaping
+
+
+@dataclass(frozen=True)
+class Break:
+    """What is done instead of what the rule says, where it shows, and the promise that falls first."""
+
+    mutant: StrEnum
+    bounds: Bounds
+    falls: Promise
+
+    @property
+    def name(self) -> str:
+        return f"{self.bounds.model}.{self.mutant.name}"
+
+
+class Rule:
+    def __init__(self, sentence: str, *breaks: Break) -> None:
+        self.sentence = sentence
+        self.breaks = breaks
+
+
+SAID = (
+    Rule(
+        "Put the entry at `head + 1` on condition that no item is there. (Two regions that write are the same: conditions hold within one.)",
+        Break(Appending.NO_CONDITION, REMOVAL, Promise.UNCHANGED),
+    ),
+    Rule(
+        "Whoever appends at n + 1 has seen everything up to n. A follower moves always entry by entry.",
+        Break(Appending.VIEW_JUMPS, REMOVAL, Promise.FINAL),
+    ),
+    Rule(
+        "Joins, leaves, roles and blocks are entries of the same log …",
+        Break(Appending.NOT_AN_ENTRY, REMOVAL, Promise.FENCED),
+    ),
+    Rule(
+        "… each in one transaction with its row.",
+        Break(Filling.ENTRY_THEN_ROW, FILL, Promise.FENCED),
+        Break(Filling.ROW_THEN_ENTRY, FILL, Promise.NO_MEMBER),
+    ),
+    Rule(
+        "A sender checked as of n is still allowed at n + 1, or the put fails.",
+        Break(Appending.NO_RECHECK, REMOVAL, Promise.FENCED),
+        Break(Filling.PASSES_UNSEEN, FILL, Promise.FENCED),
+    ),
+    Rule(
+        "A send says `after`; the SDKs store it before the first try and never change it for a retry.",
+        Break(Appending.AFTER_MOVES, REMOVAL, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "Nothing with its key in `(after, n]`, then the put at n + 1.",
+        Break(Appending.NO_DUPLICATE_CHECK, REMOVAL, Promise.ONE_PER_KEY),
+        Break(Appending.RECENT_KEYS_ONLY, CONTENT, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "The duplicate check comes before the membership check.",
+        Break(Appending.MEMBERSHIP_FIRST, REMOVAL, Promise.FINAL),
+        Break(Shaping.NO_ROW, LEFT, Promise.FINAL),
+    ),
+    Rule(
+        "More than 10,000 entries back the answer is 'catch up first'.",
+        Break(Raising.SHORT_SIGHT, CATCH_UP, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "A client that has received everything in between without finding its own key may raise `after`.",
+        Break(Raising.UNSEEN, CATCH_UP, Promise.ONE_PER_KEY),
+        Break(Raising.OVER_ITS_KEY, CATCH_UP, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "`after` above the head is refused.",
+        Break(Raising.ABOVE_THE_HEAD, CATCH_UP, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "A sender without a position gets one transaction, entry and `idempotency_keys` row …",
+        Break(Shaping.ROW_THEN_ENTRY, LEFT, Promise.COMMITTED),
+        Break(Shaping.ENTRY_THEN_ROW, LEFT, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "… both if absent.",
+        Break(Shaping.UNCONDITIONAL, LEFT, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "All tries of a message use one shape.",
+        Break(Shaping.MIXED, LEFT, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "The same key with other content is a conflict.",
+        Break(Appending.CONTENT_IGNORED, CONTENT, Promise.KEPT),
+        Break(Shaping.KEY_ALONE, SHAPE_CONTENT, Promise.KEPT),
+    ),
+    Rule(
+        "A repeat is held against an immutable fingerprint, not against content that may have been edited.",
+        Break(Appending.EDITED_CONTENT, CONTENT, Promise.FINAL),
+    ),
+    Rule(
+        "Filling: strong Query for the head first, then strong GetItem for the sender.",
+        Break(Filling.ROW_BEFORE_HEAD, FILL, Promise.FENCED),
+        Break(Filling.OUTLIVES, FILL, Promise.FENCED),
+        Break(Filling.WEAK_READ, FILL, Promise.FENCED),
+    ),
+    Rule(
+        "The result counts only if no membership entry has passed the view since, else read again.",
+        Break(Filling.KEPT, FILL, Promise.FENCED),
+    ),
+    Rule(
+        "At most one append in flight per chat and process.",
+        Break(Batching.TWO_IN_FLIGHT, THREE, Promise.DENSE),
+    ),
+    Rule(
+        "Several as one transaction of puts.",
+        Break(Batching.SEPARATE_PUTS, THREE, Promise.DENSE),
+    ),
+    Rule(
+        "Each is checked against the view and against the entries before it in its batch.",
+        Break(Batching.UNCHECKED, THREE, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "`ordinal` = the previous entry's, plus one for a message.",
+        Break(Batching.SAME_ORDINAL, THREE, Promise.ORDINAL),
+    ),
+    Rule(
+        "Whatever writes a second item (join, leave, edit, the other shape) goes alone.",
+        Break(Batching.LEAVE_INSIDE, FENCE, Promise.FENCED),
+    ),
+    Rule(
+        "A timeout is not an answer. Repeat the same bytes at the same place.",
+        Break(Appending.ELSEWHERE, REMOVAL, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "A failed condition shows whose entry is there.",
+        Break(Appending.KEY_WITHOUT_SENDER, REMOVAL, Promise.KEPT),
+    ),
+    Rule(
+        "Same sender and key: that is the answer.",
+        Break(Appending.OWN_FOR_ANOTHERS, REMOVAL, Promise.ONE_PER_KEY),
+        Break(Batching.FIRST_FOR_ALL, THREE, Promise.COMMITTED),
+    ),
+    Rule(
+        "A conflict or throttle does not settle an earlier try that was not answered.",
+        Break(Appending.THROTTLE_SETTLES, REMOVAL, Promise.FINAL),
+    ),
+    Rule(
+        "A send is acknowledged after its write in DynamoDB, never before.",
+        Break(Appending.ACK_FIRST, REMOVAL, Promise.COMMITTED),
+    ),
+    Rule(
+        "An edit, redaction or reaction changes its message's row in the same transaction.",
+        Break(Changing.ROW_APART, CHANGE, Promise.ROW),
+        Break(Changing.ANY_ROW, CHANGE, Promise.ROW),
+    ),
+    Rule(
+        "After a restore or a failover everything stops …",
+        Break(Restoring.NOT_STOPPED, RESTORE, Promise.DENSE),
+    ),
+    Rule(
+        "… `idempotency_keys` are emptied …",
+        Break(Restoring.ROWS_KEPT, ROWS, Promise.COMMITTED),
+    ),
+    Rule(
+        "… and an epoch goes up, which views carry …",
+        Break(Restoring.VIEW_WITHOUT_EPOCH, RESTORE, Promise.DENSE),
+    ),
+    Rule(
+        "… and positions and `after`.",
+        Break(Restoring.AFTER_WITHOUT_EPOCH, RESTORE, Promise.ONE_PER_KEY),
+    ),
+)
+
+MISSING = (
+    Rule(
+        "Whoever refuses reads the log up to the head first, after the request and the row, and checks again.",
+        Break(Filling.UNCONFIRMED, FILL, Promise.FINAL),
+        Break(Changing.UNCONFIRMED, CHANGE, Promise.FINAL),
+        Break(Shaping.UNCONFIRMED, LEFT_AND_BACK, Promise.NO_MEMBER),
+    ),
+    Rule(
+        "A view below `after` is read up before it decides anything.",
+        Break(Appending.BELOW_AFTER, RETURN, Promise.NO_MEMBER),
+    ),
+    Rule(
+        "With `after`, a membership counts only if it began at or before it.",
+        Break(Appending.BROKEN_MEMBERSHIP, RETURN, Promise.FINAL),
+    ),
+    Rule(
+        "`after` is raised only within the membership in which it was first said.",
+        Break(Raising.OUT_OF_ITS_INTERVAL, INTERVALS, Promise.FINAL),
+    ),
+    Rule(
+        "Without `after`, the key's row is asked after the view that refuses …",
+        Break(Shaping.ROW_FIRST, LEFT, Promise.FINAL),
+    ),
+    Rule(
+        "… and keeps the refusal.",
+        Break(Shaping.UNWRITTEN, LEFT_AND_BACK, Promise.FINAL),
+    ),
+    Rule(
+        "At a resync `after` stays as it is, cut to the head.",
+        Break(Restoring.RESYNC_TO_HEAD, RESTORE, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "After a restore the idempotency rows are made anew from the log.",
+        Break(Restoring.ROWS_EMPTIED, ROWS, Promise.ONE_PER_KEY),
+    ),
+)
+
+BREAKS = tuple(one for rule in SAID + MISSING for one in rule.breaks)
+
+NOT_MODELLED = (
+    (
+        "At another place the content is encrypted anew.",
+        "unit test of the seal: the sequence is associated data",
+    ),
+    (
+        "Repeat the *same bytes*.",
+        "unit test of the store: a repeated transaction must be equal to be recognised",
+    ),
+    (
+        "An edit or the other shape in a batch.",
+        "contract test: DynamoDB refuses two writes to one item, and one row that is there cancels every put",
+    ),
+    ("Unread = `last_ordinal` - max(`read_ordinal`, …), never below 0.", "property test: it is arithmetic"),
+    ("Content is at most 4 KB.", "unit test"),
+    ("Kafka and Redis are off the ack path.", "fault test: both down, sends are acknowledged"),
+    ("The ledger.", "test of the access patterns' units"),
+    ("`idempotency_keys` expire after seven days.", "left out: longer than any try"),
+)
+"""Rules that concern the encoding or the engines: they are tested there."""

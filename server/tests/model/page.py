@@ -1,0 +1,58 @@
+"""The tables of docs/explanation/append-models.md, written from what the models find."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from model.cases import HELD, Bounds, explored
+from model.mutants import MISSING, NOT_MODELLED, SAID, Rule
+
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "append-models.md"
+
+
+def tables() -> dict[str, str]:
+    """The tables that a test holds against the page; the wide one is written by hand of `just models --wide`."""
+    return {
+        "held": held(HELD),
+        "said": broken(SAID),
+        "missing": broken(MISSING),
+        "elsewhere": _table(("rule", "where it is tested"), NOT_MODELLED),
+    }
+
+
+def held(all_bounds: Iterable[Bounds]) -> str:
+    return _table(("model", "scene", "in it", "states", "steps"), map(_held_row, all_bounds))
+
+
+def _held_row(bounds: Bounds) -> tuple[str, ...]:
+    found = explored(bounds)
+    return (f"`{bounds.model}.py`", bounds.scene, bounds.what, f"{found.states:,}", f"{found.steps:,}")
+
+
+def broken(rules: Iterable[Rule]) -> str:
+    head = ("rule", "mutant: instead …", "model, scene", "what falls", "steps", "states")
+    return _table(head, (row for rule in rules for row in _broken_rows(rule)))
+
+
+def _broken_rows(rule: Rule) -> Iterator[tuple[str, ...]]:
+    for one in rule.breaks:
+        found = explored(one.bounds, one.mutant)
+        length = found.breach.length if found.breach else "-"
+        first = rule.sentence if one is rule.breaks[0] else ""
+        where = f"`{one.name}`, {one.bounds.scene}"
+        yield (first, one.mutant.value, where, one.falls.value, str(length), f"{found.states:,}")
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def with_tables(text: str, new: dict[str, str]) -> str:
+    """The page with its tables replaced; each stands between `<!-- name -->` and `<!-- end of name -->`."""
+    for name, table in new.items():
+        start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        before, found, rest = text.partition(start)
+        if not found or end not in rest:
+            raise LookupError(f"{PAGE.name} has no place for the table {name!r}")
+        text = before + start + table + rest[rest.index(end) :]
+    return text

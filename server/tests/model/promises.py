@@ -1,0 +1,63 @@
+"""What is promised, as predicates over a log and over what clients were told."""
+
+from enum import StrEnum
+
+from model.log import CONFLICT, CONTRADICTED, HOLE, WRONGLY_REFUSED, Cast, Log
+
+
+class Promise(StrEnum):
+    DENSE = "the log is dense"
+    UNCHANGED = "an entry never changes"
+    ONE_PER_KEY = "one entry per client key"
+    FENCED = "nothing from a removed member above the removal"
+    ORDINAL = "an ordinal counts the messages up to it"
+    ROW = "a row says what the log says"
+    COMMITTED = "an ack means committed"
+    KEPT = "an acked sequence holds its message for ever"
+    AGREED = "all answers to one message are the same"
+    FINAL = "what a client was told has failed never appears"
+    NO_MEMBER = "who is told 'not a member' is none"
+    CONFLICTING = "who is told 'same key, other content' finds that key there"
+    ANSWERED = "every request is answered"
+
+
+def fault_of_log(cast: Cast, log: Log) -> Promise | None:
+    """What is wrong with a log by itself."""
+    if HOLE in log:
+        return Promise.DENSE
+    entries = [cast.entries[there] for there in log]
+    if len({entry.identity for entry in entries}) < len(entries):
+        return Promise.ONE_PER_KEY
+    for n, entry in enumerate(entries):
+        if entry.needs_a_member and not cast.member_since(entry.user, enumerate(entries[:n], 1)):
+            return Promise.FENCED
+    return None
+
+
+def fault_of_answer(cast: Cast, log: Log, number: int, told: int) -> Promise | None:
+    """What is wrong with having told a client this, now that the log is as it is."""
+    if told > 0:
+        return fault_of_ack(log, number, told)
+    if told == CONTRADICTED:
+        return Promise.AGREED
+    if told == WRONGLY_REFUSED:
+        return Promise.NO_MEMBER
+    if told == CONFLICT and not _has_the_key(cast, log, number):
+        return Promise.CONFLICTING
+    return Promise.FINAL if told and number in log else None
+
+
+def fault_of_ack(log: Log, number: int, sequence: int) -> Promise | None:
+    if sequence > len(log) or log[sequence - 1] == HOLE:
+        return Promise.COMMITTED
+    return None if log[sequence - 1] == number else Promise.KEPT
+
+
+def _has_the_key(cast: Cast, log: Log, number: int) -> bool:
+    identity = cast.entries[number].identity
+    return any(entry.identity == identity for _, entry in cast.numbered(log))
+
+
+def fault_of_change(before: Log, after: Log) -> Promise | None:
+    """A log only grows at its end."""
+    return None if before is after or after[: len(before)] == before else Promise.UNCHANGED

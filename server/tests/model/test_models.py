@@ -1,0 +1,82 @@
+"""The models hold in their bounds, each mutant is caught by the promise it breaks, and no rule is without one.
+
+To read how a mutant falls: `just models --trace append.NO_CONDITION`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from model import batches, changes, checks, epochs, filling, raising, shapes
+from model.cases import (
+    CATCH_UP,
+    CHANGE,
+    CONTENT,
+    FILL,
+    HELD,
+    LEFT_AND_BACK,
+    REMOVAL,
+    RESTORE,
+    RETURN,
+    THREE,
+    Bounds,
+    explored,
+)
+from model.explore import reaches
+from model.log import CONFLICT, NOT_WRITTEN, REFUSED
+from model.mutants import BREAKS, MISSING, SAID, Break
+
+MODELS = (batches, changes, checks, epochs, filling, raising, shapes)
+
+
+@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
+def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
+    found = explored(bounds)
+    assert found.breach is None, str(found.breach)
+    assert found.ends > 0, "some schedule comes to an end, so that what must hold there was looked at"
+
+
+@pytest.mark.parametrize("one", BREAKS, ids=lambda one: one.name)
+def test_without_the_rule_its_promise_falls(one: Break) -> None:
+    breach = explored(one.bounds, one.mutant).breach
+    assert breach is not None, "no model needs this rule"
+    assert breach.invariant == one.falls, str(breach)
+
+
+def test_every_mutant_stands_for_a_rule() -> None:
+    listed = [one.mutant for one in BREAKS]
+    defined = [mutant for model in MODELS for mutant in model.Mutant]
+    assert sorted(map(repr, listed)) == sorted(map(repr, defined))
+
+
+def test_every_rule_is_broken_by_something() -> None:
+    assert all(rule.breaks for rule in SAID + MISSING)
+
+
+REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
+    ("an ack after an answer was lost", REMOVAL, lambda s: s.sends[1].told > 0 and s.sends[1].started == 3),
+    ("a late put beside another at its place", REMOVAL, lambda s: s.late == (1,) and any(t.place for t in s.sends[3].tries)),
+    ("both writers with a put in flight", REMOVAL, lambda s: sum(t.place > 0 for d in s.sends for t in d.tries) == 2),
+    ("a client told 'not a member'", REMOVAL, lambda s: s.sends[1].told == REFUSED),
+    ("an ack for one who is removed by now", REMOVAL, lambda s: s.sends[1].told == 2 and s.removed == 3),
+    ("a client told that nothing was written", REMOVAL, lambda s: s.sends[1].told == NOT_WRITTEN),
+    ("a conflict after an edit", CONTENT, lambda s: s.sends[2].told == CONFLICT and 3 in s.log),
+    ("an ack for a repeat after an edit", CONTENT, lambda s: s.sends[1].told == 2 and s.log[2:] == (3,)),
+    ("a message after a return", RETURN, lambda s: s.log == (0, 2, 3, 1)),
+    ("a refusal after a return", RETURN, lambda s: 3 in s.log and s.sends[1].told == REFUSED),
+    ("a batch of three, acked", THREE, lambda s: all(send.told > 0 for send in s.sends[1:])),
+    ("a batch overtaken by a try elsewhere", THREE, lambda s: s.log[1:2] == (1,) and any(f.place == 2 and len(f.batch) > 1 and f.phase == 0 for f in s.flights[0])),
+    ("a row that is read too late", FILL, lambda s: s.read is not None and s.read.is_passed),
+    ("a message after a return, through a cold view", FILL, lambda s: s.log[-1] == 1 and 4 in s.log),
+    ("a refusal by the row that is right", CHANGE, lambda s: s.told == REFUSED),
+    ("a refusal that its row keeps", LEFT_AND_BACK, lambda s: s.row == (REFUSED, 1) and shapes.THE_JOIN in s.log),
+    ("an ack after `after` was raised", CATCH_UP, lambda s: s.told > 0 and s.after > 3),
+    ("an ack in the new epoch", RESTORE, lambda s: s.told_m.sequence > 0 and s.told_m.epoch == 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "bounds", "wanted"), REACHED, ids=[what for what, _, _ in REACHED])
+def test_the_model_gets_where_its_rules_are_put_to_the_test(
+    what: str, bounds: Bounds, wanted: Callable[[Any], bool]
+) -> None:
+    assert reaches(bounds.make(None), wanted) is not None, what

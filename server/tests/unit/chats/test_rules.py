@@ -1,0 +1,157 @@
+"""The permissions over their whole matrix, and the arithmetic of intervals."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidings.chats.model import (
+    ChatType,
+    Interval,
+    Membership,
+    Role,
+    Standing,
+    direct_chat,
+    group_chat,
+    may_see,
+    type_of,
+    visible,
+)
+from tidings.chats.rules import (
+    MAX_STAYS,
+    PERMISSIONS,
+    Action,
+    joined,
+    left,
+    refuse,
+    removal_of,
+)
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ClientKey, TenantId, UserId
+from tidings.tables.limits import INTERVALS
+
+# Written out by hand, so that a change of the table is seen twice: columns are group owner, admin, member; direct.
+MATRIX = """
+read           yes yes yes yes
+send           yes yes yes yes
+react          yes yes yes yes
+edit_own       yes yes yes yes
+redact_own     yes yes yes yes
+redact_others  yes yes no  no
+rename         yes yes no  no
+add_members    yes yes no  no
+remove_member  yes yes no  no
+remove_admin   yes no  no  no
+change_role    yes no  no  no
+transfer       yes no  no  no
+leave          no  yes yes no
+block          no  no  no  yes
+"""
+COLUMNS = (
+    (ChatType.GROUP, Role.OWNER),
+    (ChatType.GROUP, Role.ADMIN),
+    (ChatType.GROUP, Role.MEMBER),
+    (ChatType.DIRECT, Role.MEMBER),
+)
+EXPECTED = {
+    (Action(line.split()[0]), column): word == "yes"
+    for line in MATRIX.strip().splitlines()
+    for column, word in zip(COLUMNS, line.split()[1:], strict=True)
+}
+SILENCED = {Action.SEND, Action.REACT, Action.EDIT_OWN}
+
+
+def test_the_matrix_has_every_action() -> None:
+    assert {action for action, _ in EXPECTED} == set(Action)
+
+
+@pytest.mark.parametrize(("action", "column"), list(EXPECTED))
+def test_every_role_may_what_the_matrix_says(action: Action, column: tuple[ChatType, Role]) -> None:
+    expected = None if EXPECTED[action, column] else Code.FORBIDDEN
+    assert refuse(action, Standing(*column)) is expected
+
+
+@pytest.mark.parametrize(("action", "kind"), list(product(Action, ChatType)))
+def test_who_is_not_a_member_may_nothing(action: Action, kind: ChatType) -> None:
+    assert refuse(action, Standing(kind, None)) is Code.NOT_A_MEMBER
+
+
+@pytest.mark.parametrize("action", list(Action))
+def test_a_block_silences_and_takes_nothing_else(action: Action) -> None:
+    free = refuse(action, Standing(ChatType.DIRECT, Role.MEMBER))
+    blocked = refuse(action, Standing(ChatType.DIRECT, Role.MEMBER, is_blocked=True))
+    assert blocked is (Code.BLOCKED if action in SILENCED else free)
+
+
+def test_who_was_out_since_he_first_tried_asks_anew() -> None:
+    back = Standing(ChatType.GROUP, Role.MEMBER, since=7)
+    assert refuse(Action.SEND, back, 6) is Code.NOT_A_MEMBER
+    assert refuse(Action.SEND, back, 7) is None
+    assert refuse(Action.SEND, back, None) is None
+
+
+def test_a_role_that_a_chat_does_not_have_may_nothing() -> None:
+    assert (ChatType.DIRECT, Role.OWNER) not in PERMISSIONS
+    assert refuse(Action.SEND, Standing(ChatType.DIRECT, Role.OWNER)) is Code.FORBIDDEN
+
+
+def test_nobody_removes_an_owner() -> None:
+    assert removal_of(Role.OWNER) is None
+    assert removal_of(Role.ADMIN) is Action.REMOVE_ADMIN
+
+
+def test_a_row_has_room_for_every_stay() -> None:
+    assert MAX_STAYS == INTERVALS
+
+
+def test_direct_chats_are_the_same_for_both_and_groups_for_every_try() -> None:
+    tenant, anna, ben = TenantId("acme"), UserId("anna"), UserId("ben")
+    assert direct_chat(tenant, anna, ben) == direct_chat(tenant, ben, anna)
+    assert direct_chat(tenant, anna, ben) != direct_chat(tenant, anna, UserId("cleo"))
+    group = group_chat(tenant, anna, ClientKey("k"))
+    assert group == group_chat(tenant, anna, ClientKey("k"))
+    assert (type_of(group.chat), type_of(direct_chat(tenant, anna, ben).chat)) == (
+        ChatType.GROUP,
+        ChatType.DIRECT,
+    )
+
+
+stays = st.lists(st.integers(1, 50), min_size=1, max_size=15, unique=True).map(sorted)
+
+
+@given(stays, st.integers(0, 60), st.integers(0, 60))
+def test_what_is_visible_of_a_range_is_what_may_be_seen_one_by_one(
+    turns: list[int], after: int, up_to: int
+) -> None:
+    """Turns: sequences at which the user joins, leaves, joins …"""
+    row: Membership | None = None
+    for number, sequence in enumerate(turns):
+        is_joining = number % 2 == 0
+        row = (
+            joined(UserId("u"), row, Role.MEMBER, sequence) if is_joining else left(row or _none(), sequence)
+        )
+    assert row is not None
+    seen = {n for low, high in visible(row.intervals, after, up_to) for n in range(low + 1, high + 1)}
+    assert seen == {n for n in range(after + 1, up_to + 1) if may_see(row.intervals, n)}
+    assert seen == {n for n in range(after + 1, up_to + 1) if _is_inside(turns, n)}
+
+
+def _none() -> Membership:
+    raise AssertionError("left before joining")
+
+
+def _is_inside(turns: list[int], sequence: int) -> bool:
+    """Told without intervals: from the entry that lets him in to the one that takes him out, both included."""
+    inside = False
+    for number, turn in enumerate(turns):
+        is_joining = number % 2 == 0
+        if turn < sequence or (turn == sequence and is_joining):
+            inside = is_joining
+    return inside
+
+
+def test_an_interval_has_both_of_its_entries() -> None:
+    row = left(joined(UserId("u"), None, Role.MEMBER, 5), 9)
+    assert row.intervals == (Interval(4, 9),)
+    assert [n for n in range(1, 15) if may_see(row.intervals, n)] == [5, 6, 7, 8, 9]

@@ -1,0 +1,191 @@
+"""The lane on a log in memory: what is appended, what is read for it, what each sender hears."""
+
+import asyncio
+
+from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.lane import MAX_BATCH
+from tidings.messages.model import Appended, Kind
+from tidings.messages.rules import MAX_BACK
+
+
+def test_a_warm_view_sends_with_one_append_and_no_read() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("a")
+        stage.log.calls.clear()
+        assert await stage.send("b") == Appended(3, is_repeat=False)
+        assert stage.log.calls == ["append 1"]
+        assert stage.members.asked == 1
+
+    run(check())
+
+
+def test_ordinals_count_messages_only() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("a")
+        await stage.send("b")
+        assert [e.ordinal for e in stage.log.entries[CHAT]] == [0, 1, 2]
+
+    run(check())
+
+
+def test_a_repeat_gets_the_first_answer_and_other_content_is_a_conflict() -> None:
+    async def check() -> None:
+        stage = Stage()
+        first = await stage.send("a")
+        assert await stage.send("a") == Appended(first.sequence, is_repeat=True)
+        assert await refusal(stage.send("a", "other")) is Code.KEY_CONFLICT
+        assert len(stage.texts()) == 1
+
+    run(check())
+
+
+def test_a_repeat_through_a_cold_process_is_found_behind_its_view() -> None:
+    async def check() -> None:
+        stage = Stage()
+        first = await stage.send("a")
+        for n in range(5):
+            await stage.send(f"b{n}", sender=BEN)
+        other = stage.process()
+        assert await stage.send("a", after=1, via=other) == Appended(first.sequence, is_repeat=True)
+
+    run(check())
+
+
+def test_a_lagging_process_loses_the_place_follows_and_gets_the_next_one() -> None:
+    async def check() -> None:
+        stage, other = Stage(), None
+        other = stage.process()
+        await stage.send("a", via=other)
+        await stage.send("b")
+        await stage.send("c")
+        assert (await stage.send("d", via=other)).sequence == 5
+        assert stage.texts() == [b"2:hi", b"3:hi", b"4:hi", b"5:hi"]
+
+    run(check())
+
+
+def test_content_is_sealed_anew_for_another_place() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("a", "one", via=stage.process())
+        lagging = stage.process()
+        await stage.send("x", "two", via=lagging)
+        await stage.send("b", "three")
+        await stage.send("y", "four", via=lagging)
+        assert stage.texts() == [b"2:one", b"3:two", b"4:three", b"5:four"]
+
+    run(check())
+
+
+def test_those_who_wait_go_together_in_the_order_they_came() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        stage.log.gate = asyncio.Event()
+        stage.log.calls.clear()
+        sends = [asyncio.ensure_future(stage.send(f"k{n}", f"{n}")) for n in range(10)]
+        await until(lambda: stage.log.calls == ["append 1"])
+        stage.log.gate.set()
+        assert [a.sequence for a in await asyncio.gather(*sends)] == list(range(3, 13))
+        assert stage.log.calls == ["append 1", "append 9"]
+
+    run(check())
+
+
+def test_a_batch_is_bounded() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        await asyncio.gather(*(stage.send(f"k{n}") for n in range(3 * MAX_BATCH)))
+        sizes = [int(call.split()[1]) for call in stage.log.calls if call.startswith("append")]
+        assert max(sizes) == MAX_BATCH
+        assert len(stage.texts()) == 3 * MAX_BATCH + 1
+
+    run(check())
+
+
+def test_two_tries_of_one_message_in_one_lane_become_one_entry() -> None:
+    async def check() -> None:
+        stage = Stage()
+        answers = await asyncio.gather(stage.send("a"), stage.send("b"), stage.send("a"), stage.send("b"))
+        assert [a.sequence for a in answers] == [2, 3, 2, 3]
+        assert len(stage.texts()) == 2
+
+    run(check())
+
+
+def test_a_second_try_with_other_content_hears_of_the_conflict_once_the_first_stands() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        first, second = await asyncio.gather(
+            stage.send("a"), stage.send("a", "other"), return_exceptions=True
+        )
+        assert first == Appended(3, is_repeat=False)
+        assert isinstance(second, TidingsError)
+        assert second.code is Code.KEY_CONFLICT
+
+    run(check())
+
+
+def test_who_is_not_a_member_is_refused_and_a_leave_that_passes_is_noticed() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("a", sender=BEN)
+        stage.members.members.discard(BEN)
+        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
+        assert await refusal(stage.send("b", sender=BEN)) is Code.NOT_A_MEMBER
+        assert len(stage.texts()) == 2
+
+    run(check())
+
+
+def test_a_sender_without_a_position_is_found_by_his_row() -> None:
+    async def check() -> None:
+        stage = Stage()
+        first = await stage.send("a", after=None)
+        other = stage.process()
+        for n in range(3):
+            await stage.send(f"b{n}")
+        assert await stage.send("a", after=None, via=other) == Appended(first.sequence, is_repeat=True)
+        assert await refusal(stage.send("a", "other", after=None, via=stage.process())) is Code.KEY_CONFLICT
+
+    run(check())
+
+
+def test_after_above_the_head_is_refused_only_once_the_view_is_fresh() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("a")
+        ahead = stage.process()
+        for n in range(4):
+            await stage.send(f"b{n}", via=ahead)
+        assert (await stage.send("c", after=6)).sequence == 7
+        assert await refusal(stage.send("d", after=99)) is Code.AFTER_ABOVE_HEAD
+
+    run(check())
+
+
+def test_too_far_back_means_catch_up_first() -> None:
+    async def check() -> None:
+        stage = Stage()
+        log = stage.log.entries[CHAT]
+        log.extend(entry(n, Kind.RENAME) for n in range(2, MAX_BACK + 3))
+        assert await refusal(stage.send("a", after=1)) is Code.CATCH_UP_FIRST
+        assert (await stage.send("a", after=2)).sequence == MAX_BACK + 3
+
+    run(check())
+
+
+def test_a_chat_that_is_not_there_is_said_to_be_so() -> None:
+    async def check() -> None:
+        stage = Stage()
+        nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
+        assert await refusal(stage.appends.append(nowhere, proposal("a", "hi"))) is Code.CHAT_NOT_FOUND
+
+    run(check())

@@ -1,0 +1,196 @@
+"""The lane when answers are lost, senders go away, or the log refuses."""
+
+import asyncio
+
+import pytest
+from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.append import Appends
+from tidings.messages.model import Appended, Kind
+
+
+def test_who_was_removed_after_his_message_got_in_still_hears_so() -> None:
+    async def check() -> None:
+        stage = Stage()
+        stage.log.failures = ["lost"]
+        assert await refusal(stage.send("a", sender=BEN)) is Code.OUTCOME_UNKNOWN
+        stage.members.members.discard(BEN)
+        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
+        assert await stage.send("a", sender=BEN) == Appended(2, is_repeat=True)
+
+    run(check())
+
+
+def test_the_same_holds_for_a_sender_without_a_position() -> None:
+    async def check() -> None:
+        stage = Stage()
+        stage.log.failures = ["lost"]
+        assert await refusal(stage.send("a", sender=BEN, after=None)) is Code.OUTCOME_UNKNOWN
+        stage.members.members.discard(BEN)
+        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
+        assert await stage.send("a", sender=BEN, after=None, via=stage.process()) == Appended(
+            2, is_repeat=True
+        )
+        assert await refusal(stage.send("b", sender=BEN, after=None)) is Code.NOT_A_MEMBER
+
+    run(check())
+
+
+@pytest.mark.parametrize("failure", ["lost", "unapplied"])
+def test_an_unknown_outcome_is_settled_by_the_next_try(failure: str) -> None:
+    async def check() -> None:
+        stage = Stage()
+        stage.log.failures = [failure]
+        assert await refusal(stage.send("a")) is Code.OUTCOME_UNKNOWN
+        await stage.send("b", sender=BEN)
+        await stage.send("a")
+        assert len(stage.texts()) == 2
+
+    run(check())
+
+
+def test_a_cancelled_sender_leaves_the_lane_to_the_others() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        stage.log.gate = asyncio.Event()
+        worker = asyncio.ensure_future(stage.send("a"))
+        await until(lambda: stage.log.calls[-1] == "append 1")
+        waiting = asyncio.ensure_future(stage.send("b"))
+        gone = asyncio.ensure_future(stage.send("c"))
+        await asyncio.sleep(0)
+        worker.cancel()
+        gone.cancel()
+        await asyncio.sleep(0)
+        stage.log.gate.set()
+        assert (await waiting).sequence == 3
+        assert [t.partition(b":")[2] for t in stage.texts()] == [b"hi", b"hi"]
+
+    run(check())
+
+
+def test_a_sender_who_goes_away_while_his_message_is_under_way_disturbs_nobody() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        stage.log.gate = asyncio.Event()
+        first = asyncio.ensure_future(stage.send("a"))
+        await until(lambda: stage.log.calls[-1] == "append 1")
+        mates = [asyncio.ensure_future(stage.send(f"m{n}")) for n in range(3)]
+        await asyncio.sleep(0)
+        stage.log.gate.set()
+        stage.log.gate.clear()
+        await first
+        await until(lambda: stage.log.calls[-1] == "append 3")
+        mates[1].cancel()
+        await asyncio.sleep(0)
+        stage.log.gate.set()
+        assert [(await mates[0]).sequence, (await mates[2]).sequence] == [4, 6]
+        assert (await stage.send("m1")).sequence == 5
+
+    run(check())
+
+
+def test_an_overloaded_log_answers_those_who_tried_and_the_rest_go_on() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        stage.log.failures = ["overloaded"]
+        assert await refusal(stage.send("a")) is Code.OVERLOADED
+        assert (await stage.send("a")).sequence == 3
+
+    run(check())
+
+
+def test_a_bug_in_the_world_answers_everybody_who_waits() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        stage.log.gate = asyncio.Event()
+        sends = [asyncio.ensure_future(stage.send(f"k{n}")) for n in range(3)]
+        await until(lambda: stage.log.calls[-1] == "append 1")
+        stage.log.apply = None  # type: ignore[assignment, method-assign]
+        stage.log.gate.set()
+        answers = await asyncio.gather(*sends, return_exceptions=True)
+        assert all(isinstance(answer, Exception) for answer in answers)
+
+    run(check())
+
+
+def test_what_passes_through_the_process_keeps_the_view_warm() -> None:
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("a")
+        await stage.send("b", via=stage.process())
+        for one in stage.log.entries[CHAT]:
+            stage.appends.observe(CHAT, one)
+        stage.log.calls.clear()
+        assert (await stage.send("c")).sequence == 4
+        assert stage.log.calls == ["append 1"]
+
+    run(check())
+
+
+def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
+    async def check() -> None:
+        stage = Stage()
+        appends: Appends[bool] = Appends(stage.appends._world, lanes_kept=2)
+        for n in range(5):
+            chat = ChatKey(TenantId("acme"), ChatId(f"c{n}"))
+            stage.log.entries[chat] = [entry(1, Kind.CREATE)]
+            await appends.append(chat, proposal("a", "hi"))
+        assert len(appends._lanes) == 2
+        assert list(appends._lanes)[-1].chat == "c4"
+
+    run(check())
+
+
+def test_nobody_is_refused_before_the_log_was_read_up_to_the_head() -> None:
+    """His message got in through another process and he was removed: the view here knows neither."""
+
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        other = stage.process()
+        first = await stage.send("a", sender=BEN, via=other)
+        stage.members.members.discard(BEN)
+        stage.log.apply(CHAT, [entry(4, Kind.LEAVE, sender=BEN, ordinal=2)])
+        assert await stage.send("a", sender=BEN) == Appended(first.sequence, is_repeat=True)
+
+    run(check())
+
+
+def test_a_refusal_of_a_sender_without_a_position_holds_for_every_try() -> None:
+    async def check() -> None:
+        stage = Stage()
+        stage.members.members.discard(BEN)
+        assert await refusal(stage.send("a", sender=BEN, after=None)) is Code.NOT_A_MEMBER
+        stage.members.members.add(BEN)
+        stage.log.apply(CHAT, [entry(2, Kind.JOIN, sender=BEN)])
+        assert (
+            await refusal(stage.send("a", sender=BEN, after=None, via=stage.process())) is Code.NOT_A_MEMBER
+        )
+        assert (await stage.send("b", sender=BEN, after=None)).sequence == 3
+
+    run(check())
+
+
+def test_a_change_that_its_row_refuses_is_looked_for_in_the_log_first() -> None:
+    """The row is as asked for because an earlier try of the same change stands above the view."""
+
+    async def check() -> None:
+        stage = Stage()
+        await stage.send("warm")
+        first = await stage.send("redact", via=stage.process())
+
+        def beside_at(sequence: int) -> object:
+            raise TidingsError(Code.NOTHING_TO_CHANGE, f"asked for {sequence}")
+
+        again = stage.appends.append(CHAT, proposal("redact", "hi"), beside_at)
+        assert await again == Appended(first.sequence, is_repeat=True)
+        other = stage.appends.append(CHAT, proposal("other", "hi"), beside_at)
+        assert await refusal(other) is Code.NOTHING_TO_CHANGE
+
+    run(check())

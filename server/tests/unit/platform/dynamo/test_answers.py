@@ -1,0 +1,169 @@
+"""Which error an answer stands for, and which answers are no answers."""
+
+import json
+import zlib
+
+import pytest
+from botocore.session import get_session
+
+from tidings.platform.dynamo import answers, errors
+from tidings.platform.dynamo.answers import check_whole, refusal
+
+BAD_REQUEST, SERVER_FAULT, UNAVAILABLE = 400, 500, 503
+
+
+def refused(code: str, status: int = BAD_REQUEST, **fields: object) -> errors.DynamoError:
+    body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", **fields}).encode()
+    return refusal(status, {b"x-amzn-RequestId": b"REQ1"}, body)
+
+
+def test_a_failed_condition_carries_the_item_that_is_there() -> None:
+    error = refused(
+        "ConditionalCheckFailedException", message="no", Item={"a": {"N": "1"}, "b": {"B": "eA=="}}
+    )
+    assert isinstance(error, errors.ConditionFailedError)
+    assert error.item == {"a": 1, "b": b"x"}
+    assert not error.transient
+    assert not error.maybe_applied
+
+
+def test_a_failed_condition_without_an_item_says_so() -> None:
+    error = refused("ConditionalCheckFailedException", message="no")
+    assert isinstance(error, errors.ConditionFailedError)
+    assert error.item is None
+
+
+def test_a_cancelled_transaction_carries_a_reason_for_each_action() -> None:
+    reasons = [
+        {"Code": "ConditionalCheckFailed", "Message": "no", "Item": {"a": {"S": "x"}}},
+        {"Code": "None"},
+        {"Code": "TransactionConflict", "Message": "busy"},
+    ]
+    error = refused("TransactionCanceledException", Message="cancelled", CancellationReasons=reasons)
+    assert isinstance(error, errors.TransactionCancelledError)
+    first, second, third = error.reasons
+    assert (first.is_condition, first.item) == (True, {"a": "x"})
+    assert second.is_blameless
+    assert third.is_transient
+    assert not error.transient, "a failed condition does not get better by repeating"
+
+
+@pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+def test_a_transaction_cancelled_only_by_conflicts_and_throttling_is_transient(code: str) -> None:
+    error = refused("TransactionCanceledException", CancellationReasons=[{"Code": "None"}, {"Code": code}])
+    assert error.transient
+
+
+def test_a_cancelled_transaction_without_reasons_is_not_repeated() -> None:
+    assert not refused("TransactionCanceledException").transient
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "is_transient"),
+    [
+        ("TransactionConflictException", errors.ConflictError, True),
+        ("TransactionInProgressException", errors.ConflictError, True),
+        ("ReplicatedWriteConflictException", errors.ConflictError, True),
+        ("ProvisionedThroughputExceededException", errors.ThrottledError, True),
+        ("ThrottlingException", errors.ThrottledError, True),
+        ("RequestLimitExceeded", errors.ThrottledError, True),
+        ("LimitExceededException", errors.ThrottledError, True),
+        ("ItemCollectionSizeLimitExceededException", errors.TooLargeError, False),
+        ("IdempotentParameterMismatchException", errors.TokenReusedError, False),
+        ("ResourceNotFoundException", errors.MissingError, False),
+        ("AccessDeniedException", errors.AccessError, False),
+        ("UnrecognizedClientException", errors.AccessError, False),
+        ("ExpiredTokenException", errors.CredentialsExpiredError, True),
+        ("ExpiredIteratorException", errors.IteratorExpiredError, False),
+        ("TrimmedDataAccessException", errors.RecordsTrimmedError, False),
+        ("ValidationException", errors.InvalidError, False),
+        ("SomethingOfNextYear", errors.InvalidError, False),
+    ],
+)
+def test_each_code_has_its_type(code: str, kind: type[errors.DynamoError], *, is_transient: bool) -> None:
+    error = refused(code, message="because")
+    assert type(error) is kind
+    assert error.transient == is_transient
+    assert (error.code, error.message, error.request_id) == (code, "because", "REQ1")
+    assert not error.maybe_applied
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "dynamodbstreams"])
+def test_every_error_that_botocore_knows_for_our_calls_has_a_type(service: str) -> None:
+    model = get_session().get_service_model(service)
+    ours = ("Get", "Put", "Update", "Delete", "Query", "Batch", "Transact", "List", "Describe")
+    told = {
+        shape.name
+        for name in model.operation_names
+        if name.endswith(("Item", "Items", "Query", "Records", "Stream", "Streams", "Iterator"))
+        and name.startswith(ours)
+        for shape in model.operation_model(name).error_shapes
+    }
+    assert len(told) > 3
+    assert told - answers._CODES.keys() <= {"InternalServerError"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Item size has exceeded the maximum allowed size", "Item size to update has exceeded the maximum"],
+)
+def test_an_item_over_the_limit_is_told_from_other_mistakes(message: str) -> None:
+    assert isinstance(refused("ValidationException", message=message), errors.TooLargeError)
+
+
+@pytest.mark.parametrize("status", [SERVER_FAULT, 502, UNAVAILABLE, 504])
+@pytest.mark.parametrize("code", ["InternalServerError", "ServiceUnavailable", "InternalFailure"])
+def test_after_a_server_fault_the_call_may_have_been_applied(status: int, code: str) -> None:
+    error = refused(code, status)
+    assert isinstance(error, errors.UnansweredError)
+    assert error.maybe_applied
+    assert error.code == code
+
+
+def test_throttling_is_throttling_whatever_the_status() -> None:
+    assert isinstance(refused("ThrottlingException", UNAVAILABLE), errors.ThrottledError)
+
+
+@pytest.mark.parametrize("status", [302, BAD_REQUEST, 403, SERVER_FAULT])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"{}",
+        b"\xff\xfe",
+        b"[]",
+        b'{"__type":3}',
+        b'{"__type":"x#ConditionalCheckFailedException","Item":{"a":{}}}',
+        b'{"__type":"x#ConditionalCheckFailedException","Item":{"a":{"N":"one"}}}',
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_none(status: int, body: bytes) -> None:
+    error = refusal(status, {}, body)
+    assert isinstance(error, errors.UnansweredError)
+    assert str(status) in error.message
+
+
+@pytest.mark.parametrize("spelling", [b"x-amz-crc32", b"X-Amz-Crc32", b"X-AMZ-CRC32"])
+def test_an_altered_answer_is_noticed(spelling: bytes) -> None:
+    body = b'{"Item":{"a":{"N":"1"}}}'
+    headers = {spelling: str(zlib.crc32(body)).encode()}
+    check_whole(headers, body)
+    with pytest.raises(errors.UnansweredError):
+        check_whole(headers, body.replace(b"1", b"7"))
+
+
+@pytest.mark.parametrize("checksum", [b"none", b"-1"])
+def test_a_checksum_that_is_no_number_matches_nothing(checksum: bytes) -> None:
+    with pytest.raises(errors.UnansweredError):
+        check_whole({b"x-amz-crc32": checksum}, b"{}")
+
+
+def test_an_answer_without_a_checksum_is_taken() -> None:
+    check_whole({b"content-length": b"2"}, b"{}")
+
+
+def test_an_error_tells_code_doubt_and_request() -> None:
+    error = errors.UnansweredError("no answer in time", code="X", request_id="R")
+    assert str(error) == "X: no answer in time (may have been applied) [request R]"
+    assert str(errors.UnsentError("refused")) == "refused"

@@ -1,0 +1,142 @@
+"""Keys are asked for beside the calls, awaited only when they are old, and outlive a failing provider."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+
+import botocore.session
+import pytest
+from botocore.credentials import Credentials, RefreshableCredentials
+
+from tidings.kernel.secrets import Secret
+from tidings.platform.dynamo.credentials import (
+    LOCAL_KEYS,
+    FixedKeys,
+    Keys,
+    NoCredentialsError,
+    RenewedKeys,
+    botocore_keys,
+)
+
+OLD, NEW = Keys("old", Secret("s")), Keys("new", Secret("s"))
+
+
+class Provider:
+    """Gives keys when the test lets it."""
+
+    def __init__(self, *, is_open: bool = True) -> None:
+        self.gate = threading.Event()
+        if is_open:
+            self.gate.set()
+        self.asked = 0
+        self.error: Exception | None = None
+
+    def fetch(self) -> Keys:
+        self.asked += 1
+        assert self.gate.wait(10)
+        if self.error:
+            raise self.error
+        return NEW
+
+
+def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
+    asyncio.run(test())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - a thread changes it
+            await asyncio.sleep(0)
+
+
+def renewed(provider: Provider) -> RenewedKeys:
+    return RenewedKeys(provider.fetch, OLD, asyncio.get_running_loop().time(), ask_again_s=60, stale_s=300)
+
+
+def test_young_keys_are_renewed_beside_the_call_that_noticed() -> None:
+    async def check() -> None:
+        provider = Provider(is_open=False)
+        source = renewed(provider)
+        noticed = source.ask_at + 1
+        await source.ask(noticed)
+        assert source.keys is OLD, "the call went on with what was there"
+        assert source.ask_at == noticed + 60, "the next call does not ask again"
+        provider.gate.set()
+        await until(lambda: source.keys is NEW)
+
+    run(check)
+
+
+def test_stale_keys_are_waited_for() -> None:
+    async def check() -> None:
+        source = renewed(Provider())
+        await source.ask(source.ask_at + 300)
+        assert source.keys is NEW
+
+    run(check)
+
+
+def test_many_callers_make_one_fetch_and_one_that_leaves_does_not_stop_it() -> None:
+    async def check() -> None:
+        provider = Provider(is_open=False)
+        source = renewed(provider)
+        callers = [asyncio.create_task(source.renew()) for _ in range(5)]
+        await until(lambda: provider.asked == 1)
+        callers[0].cancel()
+        await asyncio.wait(callers[:1])
+        provider.gate.set()
+        await asyncio.gather(*callers[1:])
+        assert source.keys is NEW
+        assert provider.asked == 1
+
+    run(check)
+
+
+def test_a_provider_that_fails_leaves_the_keys_that_are_there(caplog: pytest.LogCaptureFixture) -> None:
+    async def check() -> None:
+        provider = Provider()
+        provider.error = OSError("metadata service is away")
+        source = renewed(provider)
+        await source.renew()
+        assert source.keys is OLD
+        provider.error = None
+        await source.renew()
+        assert source.keys is NEW
+
+    run(check)
+    assert "could not be renewed" in caplog.text
+
+
+def test_fixed_keys_are_never_asked_for() -> None:
+    assert FixedKeys(LOCAL_KEYS).ask_at == float("inf")
+    assert LOCAL_KEYS.access_key.isalnum()
+
+
+def session_with(credentials: Credentials | None) -> botocore.session.Session:
+    session = botocore.session.Session()
+    session._credentials = credentials  # type: ignore[attr-defined]  # the stubs leave it out
+    return session
+
+
+def test_botocores_keys_are_taken_with_their_token() -> None:
+    fetch = botocore_keys(session_with(Credentials("AK", "SK", "TOK")))
+    assert fetch() == Keys("AK", Secret("SK"), Secret("TOK"))
+    assert botocore_keys(session_with(Credentials("AK", "SK")))().token is None
+
+
+def test_keys_near_their_end_are_refreshed_by_botocore_when_it_is_asked() -> None:
+    def refreshed() -> dict[str, str]:
+        later = datetime.now(UTC) + timedelta(hours=1)
+        return {"access_key": "AK2", "secret_key": "SK2", "token": "T2", "expiry_time": later.isoformat()}
+
+    soon = datetime.now(UTC) + timedelta(minutes=12)
+    expiring = RefreshableCredentials("AK1", "SK1", "T1", soon, refreshed, "test")
+    assert botocore_keys(session_with(expiring))() == Keys("AK2", Secret("SK2"), Secret("T2"))
+
+
+def test_no_credentials_anywhere_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = botocore.session.Session()
+    monkeypatch.setattr(session, "get_credentials", lambda: None)
+    with pytest.raises(NoCredentialsError):
+        botocore_keys(session)()

@@ -1,0 +1,94 @@
+"""When a call is tried again, how long it waits, and when the budget says no."""
+
+import pytest
+
+from tidings.platform.dynamo import errors
+from tidings.platform.dynamo.retries import Retries, RetryLimits
+
+LIMITS = RetryLimits(max_tries=4, first_wait_s=0.1, max_wait_s=0.25, budget=30, cost=5, cost_unanswered=10)
+
+LONG_S = 60.0
+
+
+def retries(draw: float = 1.0) -> Retries:
+    return Retries(LIMITS, draw=lambda: draw)
+
+
+@pytest.mark.parametrize("error", [errors.ThrottledError(), errors.ConflictError(), errors.UnsentError()])
+@pytest.mark.parametrize("is_repeatable", [True, False])
+def test_what_was_surely_not_applied_goes_again_whatever_it_is(
+    error: errors.DynamoError, *, is_repeatable: bool
+) -> None:
+    assert retries().wait_s(error, 1, LONG_S, is_repeatable=is_repeatable) is not None
+
+
+def test_an_unanswered_call_goes_again_only_if_it_is_safe_to_repeat() -> None:
+    assert retries().wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=True) is not None
+    assert retries().wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=False) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.ConditionFailedError(),
+        errors.TooLargeError(),
+        errors.InvalidError(),
+        errors.MissingError(),
+        errors.AccessError(),
+        errors.TokenReusedError(),
+        errors.UnsentError(transient=False),
+    ],
+)
+def test_what_cannot_get_better_is_not_tried_again(error: errors.DynamoError) -> None:
+    assert retries().wait_s(error, 1, LONG_S, is_repeatable=True) is None
+
+
+def test_waits_double_up_to_a_bound_and_are_drawn_from_nothing_up() -> None:
+    assert [retries().backoff_s(tries) for tries in (1, 2, 3, 9)] == [0.1, 0.2, 0.25, 0.25]
+    assert retries(0.0).backoff_s(5) == 0
+    assert retries(0.5).backoff_s(1) == 0.05
+
+
+def test_tries_are_bounded() -> None:
+    fresh = retries()
+    waits = [
+        fresh.wait_s(errors.ThrottledError(), tries, LONG_S, is_repeatable=True) for tries in (1, 2, 3, 4)
+    ]
+    assert [wait is None for wait in waits] == [False, False, False, True]
+
+
+def test_when_the_budget_is_spent_calls_are_not_tried_again_until_some_succeed() -> None:
+    spent = retries()
+    granted = [spent.wait_s(errors.ThrottledError(), 1, LONG_S, is_repeatable=True) for _ in range(7)]
+    assert [wait is not None for wait in granted] == [True] * 6 + [False]
+    for _ in range(5):
+        spent.succeed()
+    assert spent.wait_s(errors.ThrottledError(), 1, LONG_S, is_repeatable=True) is not None
+    assert spent.wait_s(errors.ThrottledError(), 1, LONG_S, is_repeatable=True) is None
+
+
+def test_an_unanswered_try_costs_more_of_the_budget() -> None:
+    spent = retries()
+    granted = [spent.wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=True) for _ in range(4)]
+    assert [wait is not None for wait in granted] == [True] * 3 + [False]
+
+
+def test_the_budget_does_not_grow_above_its_size() -> None:
+    rich = retries()
+    for _ in range(100):
+        rich.succeed()
+    assert rich.tokens == LIMITS.budget
+
+
+def test_what_is_not_tried_again_costs_no_budget() -> None:
+    untouched = retries()
+    untouched.wait_s(errors.ConditionFailedError(), 1, LONG_S, is_repeatable=True)
+    untouched.wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=False)
+    assert untouched.tokens == LIMITS.budget
+
+
+def test_a_wait_that_would_end_after_the_deadline_is_not_begun_and_costs_nothing() -> None:
+    bounded = retries()
+    assert bounded.wait_s(errors.ThrottledError(), 1, 0.1, is_repeatable=True) is None
+    assert bounded.tokens == LIMITS.budget
+    assert bounded.wait_s(errors.ThrottledError(), 1, 0.11, is_repeatable=True) == 0.1

@@ -1,0 +1,44 @@
+from pathlib import Path
+
+from tidings.kernel.secrets import Secret
+from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.consumer import consumer_config
+from tidings.platform.kafka.publisher import PublisherTuning, producer_config
+
+PLAIN = Connection(bootstrap_servers="a:1", topic_prefix="acme-")
+
+
+def test_the_prefix_stands_before_topics_and_groups() -> None:
+    assert PLAIN.topic("messages") == "acme-messages"
+    assert consumer_config(PLAIN, PLAIN.group("delivery"))["group.id"] == "acme-delivery"
+
+
+def test_security_is_passed_on_and_the_password_does_not_print() -> None:
+    connection = Connection(
+        bootstrap_servers="a:1",
+        security_protocol="sasl_ssl",
+        sasl_mechanism="scram-sha-512",
+        sasl_username="me",
+        sasl_password=Secret("hunter2"),
+        ca_file=Path("/ca.pem"),
+    )
+    config = connection.config()
+    assert config["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert (config["sasl.username"], config["sasl.password"]) == ("me", "hunter2")
+    assert config["ssl.ca.location"] == "/ca.pem"
+    assert "hunter2" not in repr(connection)
+
+
+def test_without_security_nothing_of_it_is_set() -> None:
+    assert not any(key.startswith(("sasl.", "ssl.")) for key in PLAIN.config())
+
+
+def test_what_the_promises_rest_on_is_set() -> None:
+    """librdkafka's own defaults for these are others."""
+    producer = producer_config(PLAIN, PublisherTuning())
+    assert (producer["acks"], producer["enable.idempotence"]) == ("all", True)
+    assert producer["partitioner"] == "murmur2_random"
+    consumer = consumer_config(PLAIN, "g")
+    assert consumer["group.protocol"] == "consumer"
+    assert consumer["auto.offset.reset"] == "earliest"
+    assert consumer["enable.auto.commit"] is False

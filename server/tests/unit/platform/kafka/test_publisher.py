@@ -1,0 +1,181 @@
+"""What no broker does on demand: fatal errors, a full queue inside librdkafka, a thread that breaks."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from tidings.platform.kafka.connection import Config, Connection
+from tidings.platform.kafka.errors import UnknownOutcomeError
+from tidings.platform.kafka.publisher import Publisher, PublisherTuning
+from tidings.platform.kafka.pump import Placed
+
+type Deliver = Callable[[KafkaError | None, Any], None]
+
+
+class Answer:
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return 7
+
+
+class FakeProducer:
+    """librdkafka's producer as far as a pump sees it; the test says when it answers."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.waiting: list[tuple[bytes, Deliver]] = []
+        self.raises: list[BaseException] = []
+        self._calls: list[Callable[[], None]] = []
+        self._wake = threading.Event()
+
+    def produce(self, _topic: str, value: bytes, _key: bytes, headers: object, on_delivery: Deliver) -> None:
+        assert headers == []
+        if self.raises:
+            raise self.raises.pop(0)
+        self.waiting.append((value, on_delivery))
+
+    def poll(self, timeout: float) -> int:
+        self._wake.wait(timeout)
+        self._wake.clear()
+        calls, self._calls = self._calls, []
+        for call in calls:
+            call()
+        return len(calls)
+
+    def purge(self) -> None:
+        self.answer(KafkaError(KafkaError._PURGE_QUEUE))
+
+    def __len__(self) -> int:
+        return len(self.waiting) + len(self._calls)
+
+    def answer(self, error: KafkaError | None = None) -> None:
+        """All that waits, in the next `poll`."""
+        waiting, self.waiting = self.waiting, []
+        self.in_poll(*(lambda deliver=deliver: deliver(error, Answer()) for _, deliver in waiting))
+
+    def in_poll(self, *calls: Callable[[], None]) -> None:
+        self._calls += calls
+        self._wake.set()
+
+
+class Factory:
+    def __init__(self) -> None:
+        self.made: list[FakeProducer] = []
+
+    def __call__(self, config: Config) -> Producer:
+        self.made.append(FakeProducer(config))
+        return cast("Producer", self.made[-1])
+
+    async def another(self, count: int) -> FakeProducer:
+        async with asyncio.timeout(5):
+            while len(self.made) < count:  # noqa: ASYNC110 - made by a timer of the publisher
+                await asyncio.sleep(0.01)
+        return self.made[-1]
+
+
+def run(scenario: Callable[[Factory, Publisher], Coroutine[Any, Any, None]], **tuning: Any) -> None:
+    async def bounded() -> None:
+        factory = Factory()
+        publisher = Publisher(Connection(bootstrap_servers="x:1"), PublisherTuning(**tuning), make=factory)
+        async with asyncio.timeout(10):
+            await scenario(factory, publisher)
+
+    asyncio.run(bounded())
+
+
+def values(producer: FakeProducer) -> list[bytes]:
+    return [value for value, _ in producer.waiting]
+
+
+def fatal(producer: FakeProducer) -> None:
+    error = KafkaError(KafkaError._FATAL, "fenced", True)  # noqa: FBT003 - its own order
+    producer.in_poll(lambda: producer.config["error_cb"](error))
+
+
+def delivery_is_fatal(producer: FakeProducer) -> None:
+    producer.answer(KafkaError(KafkaError._FATAL))
+
+
+def produce_is_fatal(producer: FakeProducer) -> None:
+    producer.raises.append(KafkaException(KafkaError(KafkaError._FATAL)))
+
+
+@pytest.mark.parametrize("strike", [fatal, delivery_is_fatal, produce_is_fatal])
+def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes_on(
+    strike: Callable[[FakeProducer], None],
+) -> None:
+    async def scenario(factory: Factory, publisher: Publisher) -> None:
+        first = factory.made[0]
+        before = publisher.send("t", b"k", b"before")
+        strike(first)
+        struck = publisher.send("t", b"k", b"struck")
+        with pytest.raises(UnknownOutcomeError):
+            await before
+        assert not publisher.how().is_ok
+        meanwhile = [publisher.send("t", b"k", b"%d" % n) for n in range(3)]
+        second = await factory.another(2)
+        sent = [value for value in values(second) if value != b"struck"]
+        assert sent == [b"0", b"1", b"2"]
+        second.answer()
+        assert [(await answer).offset for answer in meanwhile] == [7, 7, 7]
+        (outcome,) = await asyncio.gather(struck, return_exceptions=True)
+        assert isinstance(outcome, Placed | UnknownOutcomeError)
+        assert publisher.how().is_ok
+        assert await publisher.close(1) == 0
+        assert len(factory.made) == 2
+
+    run(scenario)
+
+
+def test_a_thread_that_breaks_leaves_nobody_waiting() -> None:
+    async def scenario(factory: Factory, publisher: Publisher) -> None:
+        answer = publisher.send("t", b"k", b"v")
+
+        def break_it() -> None:
+            raise RuntimeError("a defect in a callback")
+
+        factory.made[0].in_poll(break_it)
+        with pytest.raises(UnknownOutcomeError):
+            await answer
+        await factory.another(2)
+        await publisher.close(1)
+
+    run(scenario)
+
+
+def test_when_librdkafka_is_full_messages_wait_in_line_and_keep_their_order() -> None:
+    async def scenario(factory: Factory, publisher: Publisher) -> None:
+        producer = factory.made[0]
+        answers = [publisher.send("t", b"k", b"0")]
+        producer.raises.append(BufferError("full"))
+        answers += [publisher.send("t", b"k", b"%d" % n) for n in (1, 2)]
+        assert values(producer) == [b"0"]
+        producer.answer()
+        await answers[0]
+        assert values(producer) == [b"1", b"2"]
+        producer.answer()
+        await asyncio.gather(*answers)
+        assert await publisher.close(1) == 0
+
+    run(scenario)
+
+
+def test_closing_while_the_producer_is_being_renewed_refuses_the_line_and_makes_no_other() -> None:
+    async def scenario(factory: Factory, publisher: Publisher) -> None:
+        fatal(factory.made[0])
+        before = publisher.send("t", b"k", b"v")
+        with pytest.raises(UnknownOutcomeError):
+            await before
+        waiting = publisher.send("t", b"k", b"w")
+        assert await publisher.close(0.05) == 0
+        with pytest.raises(Exception, match="closing"):
+            await waiting
+        assert len(factory.made) == 1
+
+    run(scenario)

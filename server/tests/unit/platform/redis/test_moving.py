@@ -1,0 +1,96 @@
+"""A subscription that changes its node: the old one must have let go before the new one is asked."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+from fixtures.recorder import Recorder
+
+from tidings.platform.redis import subscriptions as subject
+from tidings.platform.redis.errors import Address, UnansweredError
+from tidings.platform.redis.keys import Key
+from tidings.platform.redis.options import Options
+from tidings.platform.redis.resp import Reply
+from tidings.platform.redis.subscription import Subscription
+from tidings.platform.redis.subscriptions import Subscriptions
+
+A, B = Address("a", 1), Address("b", 2)
+
+
+@dataclass
+class Link:
+    proven_at: float = 5.0
+
+
+class Listener:
+    """Stands at once; lets go when the test says so."""
+
+    def __init__(self, address: Address, *_: object) -> None:
+        self.address = address
+        self.link = Link()
+        self.here: list[Subscription] = []
+        self.released: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.here
+
+    def add(self, subscription: Subscription) -> None:
+        self.here.append(subscription)
+        subscription.stand()
+
+    def remove(self, subscription: Subscription) -> asyncio.Future[Reply]:
+        self.here.remove(subscription)
+        return self.released
+
+
+@dataclass
+class Map:
+    """Every slot is at one node."""
+
+    at: Address = A
+
+    def owner(self, slot: int) -> Address:
+        del slot
+        return self.at
+
+    def links(self) -> list[Listener]:
+        return [Listener(A), Listener(B)]
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["let go", "connection lost"])
+async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
+    monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
+) -> None:
+    monkeypatch.setattr(subject, "Listener", Listener)
+    everybody, nodes, heard = Subscriptions(Options(seeds=(A,))), Map(), Recorder()
+    everybody.nodes = cast("Any", nodes)
+    everybody.add(Key("{x}c"), heard)
+    nodes.at = B
+    everybody.relocate()
+    everybody.relocate()
+    assert heard.shape == "SL"  # told at once
+    old = cast("Any", everybody._listeners[A])
+    if is_lost:
+        old.released.set_exception(UnansweredError("gone"))
+    else:
+        old.released.set_result(b"PONG")
+    await asyncio.sleep(0)
+    assert heard.shape == "SLS"
+    assert not everybody._listeners[B].is_idle
+
+
+async def test_who_is_closed_while_moving_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "Listener", Listener)
+    everybody, nodes, heard = Subscriptions(Options(seeds=(A,))), Map(), Recorder()
+    everybody.nodes = cast("Any", nodes)
+    subscription = everybody.add(Key("{x}c"), heard)
+    nodes.at = B
+    everybody.relocate()
+    subscription.close()
+    old = cast("Any", everybody._listeners[A])
+    old.released.set_result(b"PONG")
+    await asyncio.sleep(0)
+    assert heard.shape == "SL"
+    assert B not in everybody._listeners

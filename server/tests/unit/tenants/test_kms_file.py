@@ -1,0 +1,134 @@
+"""The key file: who may have it, what happens without it."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Awaitable
+from pathlib import Path
+
+import pytest
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.tenants.kms_file import FileKms
+from tidings.tenants.model import Generated
+from tidings.tenants.ports import NotUnwrappedError
+
+FOR = {"tenant": "acme", "key": "content-0000000001"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "keys" / "tidings.key"
+
+
+def generate(path: Path) -> Generated:
+    return asyncio.run(FileKms(path).generate(FOR))
+
+
+def unwrap(path: Path, generated: Generated) -> bytes:
+    return asyncio.run(FileKms(path).unwrap(generated.wrapped, FOR))
+
+
+def refusal(path: Path, generated: Generated) -> TidingsError:
+    with pytest.raises(TidingsError) as caught:
+        unwrap(path, generated)
+    assert caught.value.code is Code.KEYS_UNAVAILABLE
+    return caught.value
+
+
+def test_the_file_is_made_for_its_owner_alone_and_says_what_it_is(path: Path) -> None:
+    generated = generate(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in path.parent.iterdir()] == ["tidings.key"]
+    assert "never commit" in path.read_text()
+    assert len(unwrap(path, generated)) == 32
+
+
+def test_the_mode_does_not_hang_on_the_umask(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        generate(path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o610])
+def test_a_file_that_others_may_open_is_refused(path: Path, mode: int) -> None:
+    generated = generate(path)
+    path.chmod(mode)
+    error = refusal(path, generated)
+    assert f"{mode:04o}" in error.message
+    assert "chmod 600" in error.hint
+
+
+def test_a_file_of_somebody_else_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generated = generate(path)
+    os.chown(path, 1234, -1) if os.geteuid() == 0 else None
+    monkeypatch.setattr(os, "geteuid", lambda: 4321)
+    assert "somebody else" in refusal(path, generated).message
+
+
+def test_a_file_that_may_only_be_read_is_enough(path: Path) -> None:
+    generated = generate(path)
+    path.chmod(0o400)
+    assert len(unwrap(path, generated)) == 32
+
+
+def test_a_missing_file_is_told_and_not_made_anew_to_unwrap_with(path: Path) -> None:
+    generated = generate(path)
+    path.unlink()
+    error = refusal(path, generated)
+    assert str(path) in error.message
+    assert "needs it" in error.message
+    assert not path.exists()
+
+
+def test_another_file_is_told_from_the_right_one(path: Path, tmp_path: Path) -> None:
+    generated = generate(path)
+    other = tmp_path / "other.key"
+    wrapped_by_other = generate(other).wrapped_by
+    with pytest.raises(NotUnwrappedError, match=wrapped_by_other):
+        unwrap(other, generated)
+    assert generated.wrapped_by.startswith("file:")
+    assert wrapped_by_other != generated.wrapped_by
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# only a note\n", "c2hvcnQ=\n", "not base64!\n", "\xff\n", "AA==\nAA==\n"]
+)
+def test_a_file_that_holds_no_key_is_told(path: Path, text: str) -> None:
+    generated = generate(path)
+    path.write_text(text)
+    assert "does not hold" in refusal(path, generated).message
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TidingsError, match="can't be made") as caught:
+        generate(tmp_path / "file" / "tidings.key")
+    assert caught.value.code is Code.KEYS_UNAVAILABLE
+
+
+def test_those_who_make_the_file_at_once_all_use_the_same(path: Path) -> None:
+    async def check() -> None:
+        services = [FileKms(path) for _ in range(16)]
+        made = await asyncio.gather(*(service.generate(FOR) for service in services))
+        assert len({generated.wrapped_by for generated in made}) == 1
+        unwraps: list[Awaitable[bytes]] = [
+            reader.unwrap(generated.wrapped, FOR)
+            for reader, generated in zip(reversed(services), made, strict=True)
+        ]
+        assert len(set(await asyncio.gather(*unwraps))) == 16
+
+    asyncio.run(check())
+
+
+def test_the_file_is_not_read_again_once_it_is_known(path: Path) -> None:
+    async def check() -> None:
+        kms = FileKms(path)
+        generated = await kms.generate(FOR)
+        path.unlink()  # noqa: ASYNC240 - a file of this test
+        assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
+
+    asyncio.run(check())
