@@ -23,7 +23,7 @@ from tidings.platform.kafka.reader import ReaderTuning
 from tidings.platform.kafka.records import Batch, Decode, Record
 
 GROUP = "workers"
-TOPIC = "events"
+TOPIC = "messages"
 
 QUICK = ConsumerTuning(
     lane=LaneTuning(max_batch_records=50, max_queued_records=100, first_retry_s=0.02, max_retry_s=0.1),

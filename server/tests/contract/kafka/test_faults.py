@@ -29,6 +29,11 @@ from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine
 from tidings.platform.kafka.connection import Connection
 from tidings.platform.kafka.reader import ReaderTuning
+from tidings.topics.apply import apply
+from tidings.topics.control import ControlPlane
+from tidings.topics.declaration import TOPICS
+from tidings.topics.diff import plan
+from tidings.topics.model import Size, wanted
 
 SOME = 500
 
@@ -115,7 +120,7 @@ def test_kill_9_of_the_leader_among_three(trio: Fleet, at_trio: Connection) -> N
 
 def test_a_log_that_is_wiped_in_mid_traffic(lone: Fleet, at_lone: Connection) -> None:
     """The group and its offsets are gone too: the consumer starts the new log at its beginning."""
-    make_topic(at_lone)
+    apply_declaration(at_lone)
 
     async def scenario() -> None:
         worker = Worker(at_lone)
@@ -124,15 +129,22 @@ def test_a_log_that_is_wiped_in_mid_traffic(lone: Fleet, at_lone: Connection) ->
             async with traffic.flowing():
                 await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
                 await meanwhile(lone.wipe, Engine.KAFKA)
-                make_topic(at_lone)
+                await meanwhile(apply_declaration, at_lone)
                 mark = traffic.sent
                 await eventually(lambda: any(int(v) > mark + SOME for v in traffic.outcomes.acknowledged))
-            log = read_log(at_lone)[0]
+            log = [value for values in read_log(at_lone).values() for value in values]
             await eventually(lambda: worker.values >= {int(value) for value in log})
         fresh = [value for value in traffic.outcomes.acknowledged if int(value) > mark]
         assert sorted(value for value in log if value in set(fresh)) == sorted(fresh)
 
     run(scenario())
+
+
+def apply_declaration(connection: Connection) -> None:
+    plane = ControlPlane(connection)
+    brokers = plane.brokers()
+    wants = [wanted(topic, plane.prefix, Size.SMALL, brokers) for topic in TOPICS]
+    apply(plane, plan(wants, plane.observe(want.name for want in wants)), lambda _: None)
 
 
 def test_stopping_takes_a_bounded_time_though_no_broker_answers(lone: Fleet, at_lone: Connection) -> None:

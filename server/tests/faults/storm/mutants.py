@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from tidings.messages import rules
 from tidings.messages.model import Entry, SendKey
 from tidings.messages.store import log
 from tidings.messages.view import View
@@ -30,11 +29,6 @@ def trusts_standings_for_ever() -> None:
     View.apply = apply  # type: ignore[method-assign, assignment]
 
 
-def looks_only_at_recent_keys() -> None:
-    rules._judge_after = lambda *_, **__: None
-
-
 MUTANTS: dict[str, Callable[[], None]] = {
-    mutant.__name__: mutant
-    for mutant in (puts_without_condition, forgets_keys, trusts_standings_for_ever, looks_only_at_recent_keys)
+    mutant.__name__: mutant for mutant in (puts_without_condition, forgets_keys, trusts_standings_for_ever)
 }

@@ -63,7 +63,7 @@ class Plan:
     chance: float = 0.01
     seed: int = 7
     mutant: str = ""
-    deadline_s: float = 120.0
+    deadline_s: float = 600.0
 
 
 @dataclass
