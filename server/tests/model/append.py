@@ -125,7 +125,7 @@ class Append:
                 yield from self._puts(seen, number, one, view.head + 1)
         yield (writer, "sheds", name, "before any put: 'not written'"), _ended(state, number, one)
 
-    def _views(self, state: State, number: int, writer: int) -> Iterator[View]:
+    def _views(self, state: State, number: int, writer: int) -> Iterable[View]:
         head, missed = state.views[writer]
         lowest = head if self.mutant is Mutant.BELOW_AFTER else max(head, state.sends[number].after)
         for seen in range(lowest, len(state.log) + 1):
