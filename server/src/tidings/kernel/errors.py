@@ -26,6 +26,9 @@ class Code(StrEnum):
     TABLES_DRIFT = "tables_drift"
     TABLES_DESTRUCTIVE = "tables_destructive"
     TABLES_FAILED = "tables_failed"
+    CREDENTIAL_INVALID = "credential_invalid"
+    CREDENTIAL_EXPIRED = "credential_expired"
+    RATE_LIMITED = "rate_limited"
     CHAT_NOT_FOUND = "chat_not_found"
     CHAT_FULL = "chat_full"
     STAYS_USED_UP = "stays_used_up"
@@ -61,6 +64,7 @@ _RETRYABLE = frozenset(
         Code.KEYS_UNAVAILABLE,
         Code.OUTCOME_UNKNOWN,
         Code.OVERLOADED,
+        Code.RATE_LIMITED,
     }
 )
 
