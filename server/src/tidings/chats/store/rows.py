@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NoReturn
 
+from msgspec.structs import replace
+
 from tidings.chats.model import Chat, Interval, Membership, Standing, standing_of
 from tidings.chats.store import items
 from tidings.kernel.clock import Clock
@@ -14,6 +16,7 @@ from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
+from tidings.platform.dynamo.values import Value
 from tidings.tables.patterns import chats as patterns
 
 _CHATS, _MEMBERS, _STATE = "chats", "chat_memberships", "delivery_state"
@@ -107,8 +110,9 @@ class DynamoRows:
     def removal(self, chat: Chat, seen: Membership, after: Membership) -> Beside:
         return self._with_count(patterns.REMOVE_MEMBER, chat, -1, [self._row(chat.key, seen, after)])
 
-    def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]]) -> Beside:
-        return Beside(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in changes))
+    def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int) -> Beside:
+        placed = ((seen, replace(after, role_since=sequence)) for seen, after in changes)
+        return Beside(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in placed))
 
     def renaming(self, chat: Chat, name: str) -> Beside:
         rename = Update(
@@ -120,16 +124,18 @@ class DynamoRows:
         )
         return Beside(patterns.RENAME, (rename,))
 
-    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> Beside:
-        flags = ((user, "blocks"), (other, "blocked"))
+    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> Beside:
+        is_blocked = unblocked_at is None
+        lifted = "" if is_blocked else ", unblocked_at = :at"
+        values: dict[str, Value] = {":is_blocked": is_blocked} | ({} if is_blocked else {":at": unblocked_at})
         marks = [
             Update(
                 table=_MEMBERS,
                 key=items.membership_key(chat, who),
-                update=f"SET {flag} = :is_blocked",
-                values={":is_blocked": is_blocked},
+                update=f"SET {flag} = :is_blocked{lifted}",
+                values=values,
             )
-            for who, flag in flags
+            for who, flag in ((user, "blocks"), (other, "blocked"))
         ]
         return Beside(patterns.BLOCK, (*marks, self._block_row(chat, user, other, is_blocked=is_blocked)))
 
@@ -144,12 +150,13 @@ class DynamoRows:
         return Update(
             table=_MEMBERS,
             key=items.membership_key(chat, after.user),
-            update="SET intervals = :after, #r = :role",
+            update="SET intervals = :after, #r = :role, role_since = :since",
             condition="intervals = :seen AND #r = :seen_role",
             names={"#r": "role"},
             values={
                 ":after": items.intervals_value(after.intervals),
                 ":role": after.role.value,
+                ":since": after.role_since,
                 ":seen": items.intervals_value(seen.intervals),
                 ":seen_role": seen.role.value,
             },

@@ -11,6 +11,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
 from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.tables.items.chat import CHAT, EPHEMERAL_CONTENT, KEY_SORT
 
 _OPTIONAL = (
     ("content", "content"),
@@ -34,12 +35,14 @@ KEYS_ONLY_NAMES = {
 }
 
 
+@lru_cache(maxsize=50_000)
 def partition(chat: ChatKey) -> str:
-    return f"{chat.tenant}#{chat.chat}"
+    """Kept, because whoever writes to a chat writes to it again."""
+    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
 
 
 def ephemeral_partition(chat: ChatKey) -> str:
-    return f"{chat.tenant}#{chat.chat}#ephemeral"
+    return EPHEMERAL_CONTENT.partition.render(tenant=chat.tenant, chat=chat.chat)
 
 
 def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
@@ -101,7 +104,7 @@ def key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
 
 
 def key_sort(key: SendKey) -> str:
-    return f"{key.sender}#{key.client_key}"
+    return KEY_SORT.render(sender=key.sender, client_key=key.client_key)
 
 
 def refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: int) -> Attributes:

@@ -93,7 +93,7 @@ class DynamoLog:
         *,
         is_keyed: bool = False,
     ) -> Outcome:
-        if not isinstance(beside, Beside | None):
+        if beside is not None and not isinstance(beside, Beside):
             raise TypeError(f"{beside!r} was not made by a store of this installation")
         try:
             if len(entries) == 1 and beside is None and not is_keyed:
