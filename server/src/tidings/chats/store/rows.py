@@ -1,20 +1,18 @@
 """Chats and memberships in DynamoDB. Makes what goes beside an entry; the log writes it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import NoReturn
 
 from msgspec.structs import replace
 
 from tidings.chats.model import Chat, Interval, Membership, Standing, standing_of
 from tidings.chats.store import items
-from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.clock import Clock, time_text
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
 from tidings.platform.dynamo.values import Value
 from tidings.tables.patterns import chats as patterns
@@ -40,14 +38,14 @@ class DynamoRows:
         try:
             item = await self._client.get(patterns.CHECK, {"chat_id": items.chat_key(chat)})
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return None if item is None else items.chat_of(item)
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
         try:
             item = await self._client.get(patterns.CHECK_MEMBER, items.membership_key(chat, user))
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return None if item is None else items.membership_of(item)
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]:
@@ -55,7 +53,7 @@ class DynamoRows:
         try:
             found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         rows = (items.membership_of(item) for item in found)
         return {row.user: row for row in rows}
 
@@ -74,7 +72,7 @@ class DynamoRows:
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return True
 
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
@@ -85,9 +83,9 @@ class DynamoRows:
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
-            unavailable(cancelled)
+            unwritten(cancelled)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return True
 
     def creation(self, chat: Chat, members: Sequence[Membership]) -> Beside:
@@ -185,12 +183,4 @@ class DynamoRows:
         return Delete(table=_STATE, key=key)
 
     def _now(self) -> str:
-        return datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC).isoformat(timespec="milliseconds")
-
-
-def unavailable(error: DynamoError) -> NoReturn:
-    if error.maybe_applied:
-        raise TidingsError(Code.OUTCOME_UNKNOWN, f"The store did not answer in time: {error}") from error
-    if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The store refused for now: {error}") from error
-    raise error
+        return time_text(self._clock.now_ms())
