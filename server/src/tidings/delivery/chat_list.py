@@ -109,7 +109,7 @@ class _Line(NamedTuple):
             is_member=rules.is_member(known),
             last=None if known.shown is None else self._last(key, known.shown),
             name=chat.name if chat else None,
-            member_count=chat.member_count if chat else 2,
+            member_count=chat.member_count if chat else 2 if known.other else None,
             members=others,
             head_sequence=known.head.sequence if known.head else 0,
             read_sequence=row.read.sequence if row.read else 0,

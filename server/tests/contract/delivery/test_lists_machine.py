@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 from fixtures.engines import Space
@@ -31,6 +32,7 @@ class Machine(RuleBasedStateMachine):
     """One group. Anna stays, since it is hers. What was committed waits until it is delivered, in any order."""
 
     tables: Tables
+    key_file: Path
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +40,7 @@ class Machine(RuleBasedStateMachine):
         self.opening: AbstractAsyncContextManager[Client] = open_client(
             self.tables.url, REGION, self.tables.prefix
         )
-        self.stage = Stage(self.run(self.opening.__aenter__()), Space().tenant)
+        self.stage = Stage(self.run(self.opening.__aenter__()), Space().tenant, self.key_file)
         self.lists = Lists(self.stage)
         self.chat = self.run(self.stage.group(BEN))
         self.log: list[Entry] = []
@@ -142,8 +144,8 @@ class Machine(RuleBasedStateMachine):
         self.runner.close()
 
 
-def test_lists_are_as_the_log_says_whatever_happens(tables_dynoxide: Tables) -> None:
-    machine = type("OnEngine", (Machine,), {"tables": tables_dynoxide})
+def test_lists_are_as_the_log_says_whatever_happens(tables_dynoxide: Tables, tmp_path: Path) -> None:
+    machine = type("OnEngine", (Machine,), {"tables": tables_dynoxide, "key_file": tmp_path / "tidings.key"})
     run_state_machine_as_test(
         machine,
         settings=settings(

@@ -111,7 +111,7 @@ def test_rows_come_out_the_same_in_any_order_repeated_and_coalesced(play: Play) 
     async def scene(stage: Stage) -> None:
         lists, chance = Lists(stage), random.Random(7)
         told = [await a_turn(lists, chance, turn) for turn in range(6)]
-        shapes = [[shape(row) for row in await rows(lists, chat)] for chat in told]
+        shapes = [[await shape(lists, chat, row) for row in await rows(lists, chat)] for chat in told]
         assert all(each == shapes[0] for each in shapes)
         heads = [row.known.head for row in await rows(lists, told[0])]
         assert [head and head.sequence for head in heads] == [15, 15, 15]
@@ -120,12 +120,13 @@ def test_rows_come_out_the_same_in_any_order_repeated_and_coalesced(play: Play) 
     play(scene)
 
 
-def shape(row: Row) -> object:
+async def shape(lists: Lists, chat: ChatKey, row: Row) -> object:
     """But for times and places, which differ from chat to chat."""
     shown, joined = row.known.shown, row.known.joined
     assert shown is not None
     assert joined is not None
-    words = shown.preview and shown.preview.partition(b"|")[2]
+    keys = await lists.stage.ring.of(chat.tenant)
+    words = shown.preview and keys.unseal_preview(chat, shown.sequence, shown.preview)
     return (
         row.known.head,
         shown.rank,

@@ -1,12 +1,9 @@
 """Rows and heads as items of `delivery_state` and `chat_counters`, and back. What is empty is left out."""
 
-from datetime import UTC, datetime
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from tidings.delivery.model import Joined, Mark, News, Row, Shown
-from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.items.chat import CHAT, OWN_USER
 
@@ -81,15 +78,3 @@ def _shown(item: Item) -> Shown | None:
         preview=item.get("last_preview"),
         expires_at_s=None if expires_at is None else int(expires_at),
     )
-
-
-def time_text(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def unavailable(error: DynamoError) -> NoReturn:
-    if error.maybe_applied:
-        raise TidingsError(Code.OUTCOME_UNKNOWN, f"The store did not answer in time: {error}") from error
-    if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The store refused for now: {error}") from error
-    raise error

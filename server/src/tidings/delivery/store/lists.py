@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import News, Row
-from tidings.delivery.store.items import OF_A_CHAT, chat_key, news_in, row_of, unavailable, user_key
+from tidings.delivery.store.items import OF_A_CHAT, chat_key, news_in, row_of, user_key
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Query
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.patterns import delivery as patterns
@@ -29,7 +30,7 @@ class DynamoLists:
             async for page in self._client.pages(patterns.READ_ROWS, query):
                 found += [row_of(item) for item in page.items]
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return found
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
@@ -37,5 +38,5 @@ class DynamoLists:
         try:
             found = await self._client.batch_get(patterns.READ_HEADS, keys) if keys else []
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return {ChatId(item["chat_id"].partition("#")[2]): news_in(item, OF_A_CHAT) for item in found}

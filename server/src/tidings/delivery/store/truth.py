@@ -9,13 +9,13 @@ from tidings.delivery.store.items import (
     chat_key,
     news_in,
     row_key,
-    unavailable,
 )
 from tidings.delivery.store.writing import Writing, all_at_once, part_by_part
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.outcomes import unwritten
 from tidings.platform.dynamo.results import Written
 from tidings.platform.dynamo.values import Value
 from tidings.tables.patterns import delivery as patterns
@@ -32,7 +32,7 @@ class DynamoTruth:
         try:
             await self._mend(patterns.MEND_ROW, row_key(chat, user), news, OF_A_ROW)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
 
     async def raise_head(self, chat: ChatKey, news: News) -> int:
         key: dict[str, Value] = {"chat_id": chat_key(chat)}
@@ -53,7 +53,7 @@ class DynamoTruth:
         except ConditionFailedError as failed:
             return await self._raise_late(failed, mending, key, news, names)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
 
     async def _raise_late(
         self,
@@ -71,7 +71,7 @@ class DynamoTruth:
             if missing is not None:
                 await self._mend(mending, key, missing, names)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return had
 
     async def _mend(

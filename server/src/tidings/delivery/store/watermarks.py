@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import Flags, Mark, Row
-from tidings.delivery.store.items import row_key, row_of, time_text, unavailable
-from tidings.kernel.clock import Clock
+from tidings.delivery.store.items import row_key, row_of
+from tidings.kernel.clock import Clock, time_text
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.values import Value
 from tidings.tables.patterns import delivery as patterns
 
@@ -31,7 +32,7 @@ class DynamoWatermarks:
         try:
             found = await self._client.batch_get(patterns.READ_WATERMARKS, keys) if keys else []
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return {UserId(item["user_id"].partition("#")[2]): row_of(item) for item in found}
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> Row:
@@ -46,7 +47,7 @@ class DynamoWatermarks:
                 repeatable=True,
             )
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return row_of(done.attributes or {})
 
     async def _raise(
@@ -72,7 +73,7 @@ class DynamoWatermarks:
         except ConditionFailedError as failed:
             return row_of(failed.item or {})
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
 
 
 def _flags(flags: Flags) -> tuple[str, dict[str, Value]]:
