@@ -249,6 +249,7 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         await lists.deliver()
         assert ledger["chat_list.raise_row"].calls - before[0] == 1, "the sender's own row alone"
         assert ledger["memberships.list"].calls == before[1]
+        assert (ledger["counters.raise"].calls, ledger["counters.raise"].write_units) == (1, 1)
         assert await lists.text(chat, many[-1]) == await lists.text(chat, ANNA) == "to all"
         assert [await lists.unread(chat, user) for user in (many[5], many[0], many[-1])] == [0, 2, 1]
         await stage.change.redact(asked(chat, ANNA, old.sequence, after=3))
