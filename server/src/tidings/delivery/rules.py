@@ -2,7 +2,8 @@
 
 A row has several parts, and each goes forward by a sequence of its own. A run of entries without holes gives for each
 part the newest that it has; so whoever finds a row's head below the end of his run may write all parts at once:
-what the row has is older than the run, or in it.
+what the row has is older than the run, or in it. But for what is shown: a redaction reaches rows of people who have
+left, whose heads do not move with it. That part is held against its own sequence every time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -158,6 +158,22 @@ def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(pla
     play(scene)
 
 
+def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN, CLEO)
+        said = await stage.send(chat, ANNA, "regret")
+        await stage.manage.remove(chat, by(CLEO), CLEO)
+        await stage.change.redact(asked(chat, ANNA, said.sequence))
+        create, message, leave, redaction = lists.committed()
+        await lists.hand(chat, [redaction])
+        await lists.hand(chat, [create, message, leave])
+        assert await lists.text(chat, CLEO, Filter.LEFT) == "(redacted)"
+        assert await lists.text(chat, BEN) == "(redacted)"
+
+    play(scene)
+
+
 def test_what_was_edited_while_one_was_out_does_not_reach_ones_row(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         lists = Lists(stage)

@@ -1,14 +1,16 @@
 """Rows come out the same however the entries come in, and say what the log says."""
 
 import asyncio
+import random
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+import pytest
 from fixtures.memory_rows import MemoryTruth, rows_of
 from fixtures.reference_rows import expected
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.delivery.stories import USERS, Story, deliveries, stories
+from unit.delivery.stories import USERS, Story, deliveries, handed_out_by, stories, told_by
 
 from tidings.delivery import rules
 from tidings.delivery.model import Mark, News, Row
@@ -37,6 +39,16 @@ def test_rows_are_the_same_in_any_order_repeated_and_coalesced(data: st.DataObje
     in_order = delivered(story, [[entry] for entry in story.log])
     as_it_came = delivered(story, data.draw(deliveries(story)))
     assert as_it_came.rows == in_order.rows
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_for_many_more_stories(seed: int) -> None:
+    """A redaction that overtook its message, for somebody who had left, took a thousand stories to be told."""
+    chance = random.Random(seed)
+    for _ in range(500):
+        story = told_by(chance)
+        in_order = delivered(story, [[entry] for entry in story.log])
+        assert delivered(story, handed_out_by(chance, story)).rows == in_order.rows, story.log
 
 
 @settings(max_examples=80, deadline=None)
