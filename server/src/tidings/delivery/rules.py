@@ -166,10 +166,14 @@ def is_member(known: News) -> bool:
 def with_head(row: Row, head: News | None) -> Row:
     """The row of a large chat: its last message and head stand elsewhere, for all members at once.
 
-    Who has left keeps what his row has: the leave itself is the last that reached it.
+    Who has left keeps what his row has: the leave itself is the last that reached it. Who came in after the last
+    message does not get to see it here either.
     """
-    if head is None or not is_member(row.known):
+    joined = row.known.joined
+    if head is None or joined is None or not is_member(row.known):
         return row
+    if head.shown is not None and head.shown.sequence < joined.sequence:
+        head = replace(head, shown=None)
     return replace(row, known=merged(row.known, head))
 
 

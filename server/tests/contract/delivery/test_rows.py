@@ -278,5 +278,13 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         await lists.deliver()
         assert not (await lists.listed(chat, many[0], Filter.LEFT)).is_member
         assert (await lists.listed(chat, ANNA)).head_sequence == 7
+        await stage.manage.add(chat, by(ANNA), [BEN])
+        await lists.deliver()
+        assert (await lists.listed(chat, BEN)).last is None, "what was said before he came"
+        await stage.send(chat, ANNA, "welcome", after=8)
+        await lists.deliver()
+        assert await lists.text(chat, BEN) == "welcome"
+        gone = await lists.listed(chat, many[0], Filter.LEFT)
+        assert (gone.head_sequence, gone.last and gone.last.sequence) == (6, old.sequence)
 
     play(scene)
