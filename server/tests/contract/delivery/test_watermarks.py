@@ -5,6 +5,7 @@ import asyncio
 from fixtures.lists import Lists
 from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, asked, by, code_of
 
+from tidings.delivery.chat_list import Filter
 from tidings.delivery.model import Status, Tick
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
@@ -98,6 +99,7 @@ def test_a_mark_that_comes_before_the_row_is_kept(play: Play) -> None:
         await stage.send(chat, ANNA)
         assert await lists.marking.read(chat, BEN, 2) == (2, 0)
         assert (await lists.page(BEN)).chats == (), "a row that has a watermark alone is not listed yet"
+        assert (await lists.page(BEN, Filter.LEFT)).chats == ()
         await lists.deliver()
         assert await lists.unread(chat, BEN) == 0
 
