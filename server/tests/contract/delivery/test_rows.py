@@ -281,6 +281,9 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         await stage.manage.add(chat, by(ANNA), [BEN])
         await lists.deliver()
         assert (await lists.listed(chat, BEN)).last is None, "what was said before he came"
+        row = await stage.rows.chat(chat)
+        assert row is not None
+        assert row.large_since == 3, "since the first time, for good"
         await stage.send(chat, ANNA, "welcome", after=8)
         await lists.deliver()
         assert await lists.text(chat, BEN) == "welcome"
