@@ -67,8 +67,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
     limit: int
     """How many it holds when it is full."""
     remaining: int
+    window_s: int
+    """How long an empty one takes to be full."""
     reset_s: int
-    """Until it is full again."""
+    """Until it is full again, as it is now."""
     retry_after_s: int
     """0 if allowed. Asking earlier is in vain."""
     is_local: bool = False

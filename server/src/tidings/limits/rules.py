@@ -60,6 +60,7 @@ def _told(policy: Policy, ask: Ask, level: int, is_allowed: bool, is_local: bool
         kind=ask.kind,
         limit=policy.burst,
         remaining=level // policy.token,
+        window_s=_seconds(policy.capacity, policy),
         reset_s=_seconds(policy.capacity - level, policy),
         retry_after_s=_seconds(max(0, short), policy),
         is_local=is_local,

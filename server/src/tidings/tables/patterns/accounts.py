@@ -139,3 +139,11 @@ TAKE_LEASE = update(
 RENEW_LEASE = update("leases.renew", LEASES, "lease, if token = n", "Stay the holder; note how far it got.")
 RELEASE_LEASE = update("leases.release", LEASES, "lease, if token = n", "Let others in at once.")
 READ_LEASE = get("leases.read", LEASES, "lease", Role.SHOWS, "Who holds it, and how far it got.")
+PROBE = get(
+    "leases.probe",
+    LEASES,
+    "lease",
+    Role.MAINTAINS,
+    "Does the engine answer? Every process asks every few seconds, for its health page.",
+    consistency=Consistency.EVENTUAL,
+)

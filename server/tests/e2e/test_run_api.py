@@ -1,0 +1,159 @@
+"""`tidings run api` lives: it serves, drains, is killed and comes back, and refuses what it can't work with."""
+
+import signal
+import socket
+from collections.abc import Callable
+
+import psutil
+import pytest
+from contract.telemetry.running import eventually
+from e2e.conftest import Start, get, status
+from fixtures.engines import Space
+
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine, Wish
+
+PING = get("/v1/ping")
+BODY = b'{"phone_number": "+49 30 1234567"}'
+HEAD = (
+    b"POST /v1/ping HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    % len(BODY)
+)
+
+
+def refused(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
+    api = start()
+    assert api.status_of(PING) == 200
+    assert api.status_of(get("/v1/nothing-there")) == 404
+    ready = api.wait_for_status("/readyz", 200)
+    assert {name for name, part in ready["components"].items() if part["ok"]} >= {
+        *("tables", "dynamo_client", "dynamo", "redis", "keys", "http")
+    }
+    page = api.get("/metrics")[1]
+    assert 'tidings_dynamo_calls_total{pattern="leases.probe"}' in page
+    assert "tidings_http_in_flight" in page
+
+
+def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: Start) -> None:
+    api = start()
+    port = api.api_port
+    with api.connect() as idle, api.connect() as slow:
+        idle.sendall(PING)
+        assert status(idle) == 200
+        slow.sendall(HEAD + BODY[:5])
+        assert api.status_of(PING) == 200, "the server has seen what was sent before"
+        api.popen.terminate()
+        api.wait_for("no longer accepting", in_flight=1)
+        eventually(lambda: refused(port) or None, "refused connection")
+        assert idle.recv(1) == b"", "idle connections are closed at once"
+        slow.sendall(BODY[5:])
+        assert status(slow) == 200
+    assert api.exit_code() == 0
+    assert api.lines[-1]["event"] == "process stopped"
+
+
+def test_a_request_that_never_ends_is_cut_at_the_deadline(start: Start) -> None:
+    api = start(TIDINGS_PROCESS_STOP_S="3")
+    with api.connect() as stuck:
+        stuck.sendall(HEAD + BODY[:5])
+        assert api.status_of(PING) == 200
+        api.popen.terminate()
+        assert api.exit_code() in {0, 75}
+
+
+def test_killed_it_leaves_nothing_behind_and_comes_back_on_the_same_port(start: Start) -> None:
+    first = start()
+    port = first.api_port
+    with first.connect() as client:
+        client.sendall(HEAD + BODY[:5])
+        first.popen.kill()
+        assert first.exit_code() == -signal.SIGKILL
+    second = start(TIDINGS_API_PORT=str(port))
+    assert second.api_port == port
+    assert second.status_of(PING) == 200
+
+
+def test_several_processes_share_a_port_and_end_together(start: Start) -> None:
+    several = start("--processes", "2")
+    eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
+    ports = {line["port"] for line in several.events("listening")}
+    assert len(ports) == 1
+    assert len({line["instance"] for line in several.events("listening")}) == 2
+    assert all(several.status_of(PING) == 200 for _ in range(10))
+    several.popen.terminate()
+    assert several.exit_code() == 0
+    assert len(several.events("process stopped")) == 2
+
+
+def test_when_one_of_several_dies_the_others_stop_and_the_code_tells(start: Start) -> None:
+    several = start("--processes", "2")
+    eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
+    one = psutil.Process(several.popen.pid).children()[0]
+    one.kill()
+    assert several.exit_code() == 128 + signal.SIGKILL
+    assert len(several.events("process stopped")) == 1
+
+
+def test_faulty_settings_end_with_2_and_all_faults_are_told(start: Start) -> None:
+    api = start(
+        TIDINGS_API_CURSOR_SECRET="short",
+        TIDINGS_REDIS_URL="http://wrong",
+        TIDINGS_API_TRUSTED_PROXIES="10.0.0.0/8,nonsense",
+    )
+    assert api.exit_code() == 2
+    for fault in ("redis.url:", "api.cursor_secret:", "api.trusted_proxies:"):
+        assert fault in api.stderr
+    unknown = start(TIDINGS_API_PROT="1", TIDINGS_LIMITS_USER_RATE="many")
+    assert unknown.exit_code() == 2
+    assert "did you mean TIDINGS_API_PORT?" in unknown.stderr
+    assert "TIDINGS_LIMITS_USER_RATE" in unknown.stderr
+
+
+def test_without_its_tables_it_does_not_start_and_says_what_makes_them(start: Start, space: Space) -> None:
+    api = start(TIDINGS_DYNAMO_TABLE_PREFIX=space.table_prefix)
+    assert api.exit_code() == 1
+    (line,) = api.events("component did not start")
+    assert line["component"] == "tables"
+    assert "run `tidings tables apply`" in line["reason"]
+    assert api.events("listening") == []
+
+
+def test_a_port_that_is_taken_is_a_failed_start(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        api = start(TIDINGS_API_PORT=str(taken.getsockname()[1]))
+        assert api.exit_code() == 1
+        assert api.events("component did not start")[0]["component"] == "http"
+
+
+def test_without_redis_it_serves_and_says_so(start: Start, own_fleet: Callable[[Wish], Fleet]) -> None:
+    fleet = own_fleet(Wish(engines=frozenset({Engine.VALKEY})))
+    node = fleet.status()[0].node
+    api = start(TIDINGS_REDIS_URL=f"redis://{node.address}")
+    assert api.status_of(PING) == 200
+    fleet.kill(node.name)
+    report = eventually(
+        lambda: (body := api.get("/readyz")[1]) and (None if body["components"]["redis"]["ok"] else body),
+        "report of the loss",
+    )
+    assert report["ready"], "Redis is an accelerator: it gates nothing"
+    assert api.status_of(PING) == 200
+
+
+@pytest.mark.parametrize("engine", [Engine.VALKEY, Engine.DYNAMO])
+def test_an_engine_that_is_away_at_the_start_is_waited_for(start: Start, engine: Engine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    place = {
+        Engine.VALKEY: {"TIDINGS_REDIS_URL": f"redis://127.0.0.1:{port}"},
+        Engine.DYNAMO: {"TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{port}"},
+    }
+    api = start(**place[engine])
+    assert api.status_of(PING) == 200
+    ready = api.wait_for_status("/readyz", 200 if engine is Engine.VALKEY else 503)
+    ailing = "redis" if engine is Engine.VALKEY else "tables"
+    assert not ready["components"][ailing]["ok"]
