@@ -4,6 +4,8 @@ from tidings.chats.model import Chat, ChatType, Interval, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.values import Attributes, Item, Value
 
+BLOCK = "block#"
+
 
 def chat_key(chat: ChatKey) -> str:
     return f"{chat.tenant}#{chat.chat}"
@@ -66,4 +68,4 @@ def intervals_value(intervals: tuple[Interval, ...]) -> Value:
 
 
 def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, Value]:
-    return {"user_id": user_key(tenant, user), "chat_id": f"block#{other}"}
+    return {"user_id": user_key(tenant, user), "chat_id": BLOCK + other}

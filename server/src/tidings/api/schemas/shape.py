@@ -1,0 +1,31 @@
+"""What all models of the edge share: nothing unknown comes in, no text passes for a number."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-15T02:11:21.957Z"])]
+"""As it goes out: UTC, in milliseconds."""
+
+Cursor = Annotated[
+    str,
+    Field(
+        max_length=512,
+        description="Where the list goes on: give it back as it is. Good for this caller and this list only.",
+        examples=["kM2cVZ8m0vJr1mJ4yq0O2WJlbg"],
+    ),
+]
+
+
+def spell(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def spell_if(at_ms: int | None) -> str | None:
+    return None if at_ms is None else spell(at_ms)
