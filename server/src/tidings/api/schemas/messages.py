@@ -7,7 +7,8 @@ from pydantic.config import JsonDict
 
 from tidings.api.schemas.chats import Keyed
 from tidings.api.schemas.ids import Position, Sequence, UserName
-from tidings.api.schemas.shape import Shape, Time, spell, spell_if
+from tidings.api.schemas.shape import Shape, Time, spell_if
+from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatKey, UserId, message_id
 from tidings.messages.content import MAX_MENTIONS, Content
 from tidings.messages.history import Page, Shown
@@ -119,7 +120,8 @@ class EntryShown(Shape):
     sender: str
     created_at: Time
     state: Annotated[
-        Literal["there", "redacted", "expired"], Field(description="Of a message: can its content be seen?")
+        Literal["there", "redacted", "expired", "unreadable"],
+        Field(description="Of a message: can its content be seen?"),
     ]
     client_message_id: Annotated[str | None, Field(description="Of the caller's own entries.")] = None
     text: str | None = None
@@ -148,7 +150,7 @@ class EntryShown(Shape):
             sequence=entry.sequence,
             kind=entry.kind.value,
             sender=entry.sender,
-            created_at=spell(entry.created_at_ms),
+            created_at=time_text(entry.created_at_ms),
             state=state.value,
             client_message_id=entry.client_key if entry.sender == reader else None,
             text=content.text if content else None,

@@ -1,9 +1,10 @@
 """What all models of the edge share: nothing unknown comes in, no text passes for a number."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from tidings.kernel.clock import time_text
 
 
 class Shape(BaseModel):
@@ -23,9 +24,5 @@ Cursor = Annotated[
 ]
 
 
-def spell(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
-
-
 def spell_if(at_ms: int | None) -> str | None:
-    return None if at_ms is None else spell(at_ms)
+    return None if at_ms is None else time_text(at_ms)
