@@ -25,7 +25,7 @@ from tidings.chats.rules import Action
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
 from tidings.kernel.tries import on_what_is_there
-from tidings.messages.model import Appended, BesideAt, Draft, Kind, Proposal
+from tidings.messages.model import Appended, Beside, BesideAt, Draft, Kind, Proposal
 
 JOINED_AT_ONCE = 96
 """A transaction takes 100 items: the entry, its key, the chat's row, and these."""
@@ -127,8 +127,12 @@ class Manage:
             return
         said = b"block" if is_blocked else b"unblock"
         draft = replace(_draft(Kind.BLOCK, caller, (), said), users=(other,), role=said.decode())
-        beside = self._rows.blocking(chat, caller.user, other, is_blocked=is_blocked)
-        await self._append(await self._chat(chat), caller, Action.BLOCK, draft, lambda _: beside)
+
+        def beside_at(sequence: int) -> Beside:
+            unblocked_at = None if is_blocked else sequence
+            return self._rows.blocking(chat, caller.user, other, unblocked_at=unblocked_at)
+
+        await self._append(await self._chat(chat), caller, Action.BLOCK, draft, beside_at)
 
     async def _add(self, chat: ChatKey, caller: Caller, users: Sequence[UserId]) -> None:
         seen, rows = await self._chat(chat), await self._rows.memberships(chat, users)
@@ -172,7 +176,7 @@ class Manage:
         draft = replace(
             _draft(Kind.ROLE, caller, [after for _, after in changes], said), role=next(iter(roles.values()))
         )
-        await self._append(seen, caller, action, draft, lambda _: self._rows.roles(seen, changes))
+        await self._append(seen, caller, action, draft, lambda n: self._rows.roles(seen, changes, n))
 
     async def _append(
         self, chat: Chat, caller: Caller, action: Action, draft: Draft, beside_at: BesideAt

@@ -34,14 +34,19 @@ class Interval(NamedTuple):
 
 
 class Membership(Struct, frozen=True, kw_only=True):
-    """A user's row in a chat. It is never deleted, because people come back."""
+    """A user's row in a chat. It is never deleted, because people come back.
+
+    `role_since`, `unblocked_at`: the sequences of the entries that gave the role and that lifted the last block.
+    """
 
     user: UserId
     role: Role
     intervals: tuple[Interval, ...]
+    role_since: int = 0
     muted_until_ms: int | None = None
     blocks_other: bool = False
     blocked_by_other: bool = False
+    unblocked_at: int = 0
 
     @property
     def is_member(self) -> bool:
@@ -49,12 +54,24 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class Standing(NamedTuple):
-    """What a permission hangs on. `role` None: not a member (any more). `since`: the entry that let him in."""
+    """What a permission hangs on. `role` None: not a member (any more).
+
+    Each right with the entry that gave it: `since` let him in, `role_since` gave the role, `unblocked_at` lifted a block.
+    """
 
     type: ChatType
     role: Role | None
     is_blocked: bool = False
     since: int = 0
+    role_since: int = 0
+    unblocked_at: int = 0
+
+
+class Part[T](NamedTuple):
+    """Some of a list that is sorted by users; `last` is where it goes on, None at its end."""
+
+    items: tuple[T, ...]
+    last: UserId | None
 
 
 class Chat(Struct, frozen=True, kw_only=True):
@@ -91,8 +108,14 @@ def type_of(chat: ChatId) -> ChatType:
 def standing_of(chat: ChatId, row: Membership | None) -> Standing:
     if row is None or not row.is_member:
         return Standing(type_of(chat), None)
-    is_blocked = row.blocks_other or row.blocked_by_other
-    return Standing(type_of(chat), row.role, is_blocked, row.intervals[-1].joined + 1)
+    return Standing(
+        type_of(chat),
+        row.role,
+        is_blocked=row.blocks_other or row.blocked_by_other,
+        since=row.intervals[-1].joined + 1,
+        role_since=row.role_since,
+        unblocked_at=row.unblocked_at,
+    )
 
 
 def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:

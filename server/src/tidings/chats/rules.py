@@ -44,22 +44,32 @@ PERMISSIONS: dict[tuple[ChatType, Role], frozenset[Action]] = {
     (ChatType.GROUP, Role.OWNER): frozenset(_OWNER),
     (ChatType.DIRECT, Role.MEMBER): frozenset((_MEMBER - {Action.LEAVE}) | {Action.BLOCK}),
 }
+OF_EVERY_ROLE: dict[ChatType, frozenset[Action]] = {
+    kind: frozenset.intersection(*(rights for (of, _), rights in PERMISSIONS.items() if of is kind))
+    for kind in ChatType
+}
 SILENCED_BY_BLOCK = frozenset({Action.SEND, Action.REACT, Action.EDIT_OWN})
 
 
 def refuse(action: Action, standing: Standing, after: int | None = None) -> Code | None:
     """Why not; None if he may.
 
-    `after`: where the asker stood when he first tried. Who was out of the chat since then may have been refused by
-    another try, and a refusal holds: he asks anew from where he came back.
+    `after`: where the asker stood when he first tried. Who got the right since then may have been refused by another
+    try while he had it not, and a refusal holds: he asks anew from where he got it.
     """
-    if standing.role is None or (after is not None and after < standing.since):
+    if standing.role is None or _is_newer(standing.since, after):
         return Code.NOT_A_MEMBER
     if action not in PERMISSIONS.get((standing.type, standing.role), frozenset()):
         return Code.FORBIDDEN
-    if standing.is_blocked and action in SILENCED_BY_BLOCK:
+    if action not in OF_EVERY_ROLE[standing.type] and _is_newer(standing.role_since, after):
+        return Code.FORBIDDEN
+    if action in SILENCED_BY_BLOCK and (standing.is_blocked or _is_newer(standing.unblocked_at, after)):
         return Code.BLOCKED
     return None
+
+
+def _is_newer(given_at: int, after: int | None) -> bool:
+    return after is not None and after < given_at
 
 
 def removal_of(role: Role) -> Action | None:

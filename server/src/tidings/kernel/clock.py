@@ -1,7 +1,8 @@
-"""Time as a port: what needs a clock is given one, so that a test can hold it still."""
+"""Time as a port: what needs a clock is given one, so that a test can hold it still. And how times are spelled."""
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -32,3 +33,20 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+def time_text(at_ms: int) -> str:
+    """As rows have it: 2026-11-15T02:11:21.957Z"""
+    seconds, ms = divmod(at_ms, 1000)
+    return f"{_second_text(seconds)}.{ms:03}Z"
+
+
+@lru_cache(maxsize=64)
+def _second_text(seconds: int) -> str:
+    """Kept, because everything that is written in a second asks for the same."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def time_ms(text: str) -> int:
+    at = datetime.fromisoformat(text)
+    return round(at.timestamp() * 1000)

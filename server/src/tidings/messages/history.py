@@ -21,6 +21,8 @@ class State(StrEnum):
     THERE = "there"
     REDACTED = "redacted"
     EXPIRED = "expired"
+    UNREADABLE = "unreadable"
+    """Its key is gone, or it was altered in the table. The others of its page are not affected."""
 
 
 class Shown(NamedTuple):
@@ -154,7 +156,12 @@ class History:
         if now is not State.THERE or sealed is None:
             is_gone = entry.kind is Kind.MESSAGE and now is State.THERE
             return Shown(entry, State.EXPIRED if is_gone else now, None)
-        return Shown(entry, now, contents.decode(keys.unseal(chat, entry.sequence, sealed)))
+        try:
+            return Shown(entry, now, contents.decode(keys.unseal(chat, entry.sequence, sealed)))
+        except TidingsError as error:
+            if error.code is not Code.CONTENT_UNREADABLE:
+                raise
+            return Shown(entry, State.UNREADABLE, None)
 
 
 def state(entry: Entry, now_ms: int) -> State:

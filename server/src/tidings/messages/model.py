@@ -28,8 +28,8 @@ CHANGES_STANDING = frozenset({Kind.CREATE, Kind.JOIN, Kind.LEAVE, Kind.ROLE, Kin
 """After one of these, who may send is to be asked again."""
 
 
-class SendKey(NamedTuple):
-    """What makes two tries the same message, within a chat."""
+class SendKey(Struct, frozen=True, gc=False):
+    """What makes two tries the same message, within a chat. Views hold hundreds: the collector need not walk them."""
 
     sender: UserId
     client_key: ClientKey
@@ -88,7 +88,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False):
         return SendKey(self.sender, self.client_key)
 
 
-class Seen(NamedTuple):
+class Seen(Struct, frozen=True, gc=False):
     """Where a message with this key stands, and what it said when it was sent."""
 
     sequence: int

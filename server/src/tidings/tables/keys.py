@@ -4,8 +4,9 @@
 """
 
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tidings.kernel.errors import Code, TidingsError
 from tidings.tables.limits import PART_BYTES, PART_DIGITS
 
 REFUSED_IN_PARTS = frozenset("#*")
@@ -13,8 +14,11 @@ RESERVED = "_"
 """Names of tenants that start with it are the installation's own."""
 
 
-class KeyPartError(ValueError):
+class KeyPartError(TidingsError):
     """A part that would change the shape of the key it is put into."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Code.REQUEST_INVALID, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +26,15 @@ class KeyTemplate:
     """`{tenant}#{chat}`: what stands in braces is a part, the rest stands for itself."""
 
     text: str
+    parts: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return tuple(name for _, name, _, _ in string.Formatter().parse(self.text) if name)
+    def __post_init__(self) -> None:
+        names = tuple(name for _, name, _, _ in string.Formatter().parse(self.text) if name)
+        object.__setattr__(self, "parts", names)
 
     def render(self, **parts: str | int) -> str:
         """Spell the key; raises `KeyPartError` for a part that is empty, too long or holds `#` or `*`."""
-        if parts.keys() != set(self.parts):
+        if len(parts) != len(self.parts) or any(name not in parts for name in self.parts):
             raise KeyPartError(f"{self.text} takes {self.parts}, not {tuple(parts)}")
         for name, value in parts.items():
             _check_part(name, value)
@@ -53,7 +58,7 @@ def _check_part(name: str, value: str | int) -> None:
         raise KeyPartError(f"{name}: expected text of 1 to {PART_BYTES[name]} bytes")
     elif name == "tenant" and value.startswith(RESERVED):
         raise KeyPartError(f"tenant: names that start with {RESERVED} are reserved, not {value!r}")
-    elif REFUSED_IN_PARTS & set(value):
+    elif not REFUSED_IN_PARTS.isdisjoint(value):
         raise KeyPartError(f"{name}: `#` and `*` are not allowed in {value!r}")
 
 

@@ -4,11 +4,11 @@ import asyncio
 
 from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, by, code_of
 
-from tidings.chats.manage import Manage
+from tidings.chats.manage import Caller, Manage
 from tidings.chats.model import Role
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import ClientKey, UserId
 from tidings.messages.append import Appends
 from tidings.messages.lane import World
 from tidings.messages.model import Kind
@@ -161,7 +161,10 @@ def test_a_block_silences_both_and_is_fenced_by_the_log(play: Play) -> None:
         assert await code_of(stage.send(chat, BEN)) is Code.BLOCKED
         assert await code_of(stage.send(chat, ANNA)) is Code.BLOCKED
         await stage.manage.block(stage.tenant, by(ANNA), BEN, is_blocked=False)
-        await stage.send(chat, BEN)
+        assert await code_of(stage.send(chat, BEN, after=3)) is Code.BLOCKED, (
+            "his try from before stays refused"
+        )
+        await stage.send(chat, BEN, after=4)
         assert await stage.kinds(chat) == [
             Kind.CREATE,
             Kind.MESSAGE,
@@ -169,6 +172,19 @@ def test_a_block_silences_both_and_is_fenced_by_the_log(play: Play) -> None:
             Kind.BLOCK,
             Kind.MESSAGE,
         ]
+
+    play(scene)
+
+
+def test_a_role_that_is_given_back_does_not_let_in_what_was_refused_without_it(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN)
+        for role in (Role.ADMIN, Role.MEMBER, Role.ADMIN):
+            await stage.manage.change_role(chat, by(ANNA), BEN, role)
+        waiting = Caller(BEN, ClientKey("waiting"), after=3)
+        assert await code_of(stage.manage.rename(chat, waiting, "mine")) is Code.FORBIDDEN
+        await stage.manage.rename(chat, Caller(BEN, ClientKey("anew"), after=4), "ours")
+        await stage.send(chat, BEN, after=1)
 
     play(scene)
 

@@ -6,6 +6,8 @@ from fixtures.stage import ANNA, BEN, DORA, Play, Stage, by, code_of
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import Page, State
+from tidings.platform.dynamo.values import Value
+from tidings.tables.patterns import messages as patterns
 
 
 def sequences(page: Page) -> list[int]:
@@ -145,5 +147,27 @@ def test_the_log_itself_never_holds_ephemeral_content(play: Play) -> None:
         assert entry is not None
         assert entry.content is None
         assert list(await stage.reader.ephemeral(chat, 0, 10)) == [sent.sequence]
+
+    play(scene)
+
+
+def test_a_message_that_was_altered_in_the_table_does_not_take_its_page_with_it(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 3)
+        row: dict[str, Value] = {"chat_id": f"{chat.tenant}#{chat.chat}", "sequence": 3}
+        other = await stage.reader.one(chat, 2)
+        assert other is not None
+        await stage.client.update(
+            patterns.ERASE, row, "SET content = :moved", values={":moved": other.content}
+        )
+        page = await stage.history.before(chat, BEN, None, 10)
+        assert [shown.state for shown in page.entries] == [
+            State.THERE,
+            State.UNREADABLE,
+            State.THERE,
+            State.THERE,
+        ]
+        assert [shown.content and shown.content.text for shown in page.entries] == ["m2", None, "m0", None]
+        assert (await stage.history.one(chat, BEN, 3)).state is State.UNREADABLE
 
     play(scene)

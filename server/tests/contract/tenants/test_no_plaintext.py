@@ -95,7 +95,7 @@ def leaks(fleet: Fleet, tables: Tables, key_file: Path, *, is_encrypting: bool =
 
     async def run() -> tuple[bytes, ChatKey]:
         async with relay_to(tables.url) as relay, open_client(relay.url, REGION, tables.prefix) as client:
-            stage = Stage(client, "acme")
+            stage = Stage(client, "acme", key_file)
             stage.keys = ring = ring_on(client)
             stage.open_process()
             chat = await send_all_shapes(stage, ring)

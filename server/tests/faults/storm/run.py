@@ -106,6 +106,7 @@ class Storm:
         self.plan = plan
         self.fleet = fleet
         self.url, self.prefix, self.home = url, prefix, home
+        self.key_file = home / "tidings.key"
         self.tenant = Space().tenant
         self.users = [f"u{n}" for n in range(plan.senders)]
         self.chance = random.Random(plan.seed)
@@ -115,7 +116,7 @@ class Storm:
     async def run(self) -> Report:
         """Begin the chat, let it storm, hold what was heard against the log."""
         async with open_client(self.url, REGION, self.prefix) as calm:
-            stage = Stage(calm, self.tenant)
+            stage = Stage(calm, self.tenant, self.key_file)
             chat = await stage.manage.group(stage.tenant, by(ANNA), "storm", [UserId(u) for u in self.users])
             with DynamoProxy(self.url, record=False) as proxy, weather(proxy, self.plan) as faults:
                 began = time.monotonic()
@@ -196,6 +197,7 @@ class Storm:
             users=self.users[slot :: self.plan.processes],
             sends=self.plan.sends // self.plan.senders,
             history=str(self.home),
+            key_file=str(self.key_file),
             seed=self.plan.seed + len(self.running),
             mutant=self.plan.mutant,
         )

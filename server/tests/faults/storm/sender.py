@@ -18,11 +18,11 @@ from faults.storm.mutants import MUTANTS
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.content import Content
+from tidings.messages.model import SendKey
 from tidings.platform.dynamo.channel import Limits
 from tidings.platform.dynamo.opening import open_client
 
-FOR_GOOD = {Code.NOT_A_MEMBER, Code.KEY_CONFLICT, Code.AFTER_ABOVE_HEAD, Code.CATCH_UP_FIRST}
-"""The last of them is no refusal to a client that catches up; nobody here falls so far behind."""
+FOR_GOOD = {Code.NOT_A_MEMBER, Code.KEY_CONFLICT, Code.AFTER_ABOVE_HEAD}
 LIMITS = Limits(call_timeout_s=2.0, try_timeout_s=0.4)
 
 
@@ -35,6 +35,7 @@ class Orders:
     users: list[str]
     sends: int
     history: str
+    key_file: str
     seed: int
     mutant: str = ""
 
@@ -97,9 +98,29 @@ class Sender:
             except TidingsError as error:
                 if error.code in FOR_GOOD:
                     return error.code.value
+                if error.code is Code.CATCH_UP_FIRST:
+                    found, told = await self.read_since(told)
+                    if found is not None:
+                        return found
             else:
                 return sent
             await asyncio.sleep(self.chance.uniform(0, 0.05))
+
+    async def read_since(self, told: Told) -> tuple[int | None, Told]:
+        """Everything above `after`: the message itself if it stands there, else `after` may be raised."""
+        assert told.after is not None
+        while True:
+            try:
+                page = await self.stage.reader.range(self.chat, told.after, 10**12, 1000, newest_first=False)
+            except TidingsError:
+                continue
+            for entry in page:
+                if entry.key == SendKey(UserId(self.user), ClientKey(told.key)):
+                    return entry.sequence, told
+            if not page:
+                self.history.tell(told)
+                return None, told
+            told = told._replace(after=page[-1].sequence)
 
     async def send(self, told: Told) -> int:
         content = Content(text=told.key)
@@ -112,7 +133,7 @@ async def main(orders: Orders) -> None:
     if orders.mutant:
         MUTANTS[orders.mutant]()
     async with open_client(orders.url, REGION, orders.prefix, limits=LIMITS) as client:
-        stage = Stage(client, orders.tenant)
+        stage = Stage(client, orders.tenant, Path(orders.key_file))
         await asyncio.gather(*(Sender(orders, stage, user).run() for user in orders.users))
 
 

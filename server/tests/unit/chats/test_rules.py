@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tidings.chats.model import (
     ChatType,
@@ -15,11 +16,13 @@ from tidings.chats.model import (
     direct_chat,
     group_chat,
     may_see,
+    standing_of,
     type_of,
     visible,
 )
 from tidings.chats.rules import (
     MAX_STAYS,
+    OF_EVERY_ROLE,
     PERMISSIONS,
     Action,
     joined,
@@ -28,7 +31,7 @@ from tidings.chats.rules import (
     removal_of,
 )
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ClientKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ClientKey, TenantId, UserId
 from tidings.tables.limits import INTERVALS
 
 # Written out by hand, so that a change of the table is seen twice: columns are group owner, admin, member; direct.
@@ -89,6 +92,53 @@ def test_who_was_out_since_he_first_tried_asks_anew() -> None:
     assert refuse(Action.SEND, back, 6) is Code.NOT_A_MEMBER
     assert refuse(Action.SEND, back, 7) is None
     assert refuse(Action.SEND, back, None) is None
+
+
+ENTRIES = {
+    ChatType.GROUP: ["join", "leave", "promote", "demote", "hand over", "message"],
+    ChatType.DIRECT: ["block", "unblock", "message"],
+}
+IN_A_GROUP = {"promote": Role.ADMIN, "demote": Role.MEMBER, "hand over": Role.OWNER}
+
+
+def after_entry(what: str, row: Membership, sequence: int) -> Membership:
+    """The row as the stores leave it with this entry."""
+    match what:
+        case "join" if not row.is_member:
+            return joined(row.user, row, Role.MEMBER, sequence)
+        case "leave" if row.is_member:
+            return left(row, sequence)
+        case "promote" | "demote" | "hand over" if row.is_member:
+            return replace(row, role=IN_A_GROUP[what], role_since=sequence)
+        case "block":
+            return replace(row, blocked_by_other=True)
+        case "unblock" if row.blocked_by_other:
+            return replace(row, blocked_by_other=False, unblocked_at=sequence)
+        case _:
+            return row
+
+
+def standings(kind: ChatType, entries: list[str]) -> list[Standing]:
+    """At each head of a log whose first entry lets the user in; `standings[h - 1]` is the one at head h."""
+    chat = ChatId(kind.value)
+    row = joined(UserId("u"), None, Role.MEMBER, 1)
+    rows = [row := after_entry(what, row, sequence) for sequence, what in enumerate(["create", *entries], 1)]
+    return [standing_of(chat, row) for row in rows]
+
+
+@pytest.mark.parametrize(("kind", "action"), list(product(ChatType, Action)))
+@given(data=st.data())
+def test_whoever_may_have_been_refused_since_he_first_tried_is_refused(
+    kind: ChatType, action: Action, data: st.DataObject
+) -> None:
+    """A try may wait anywhere while another is judged: at any head from `after` on."""
+    at_heads = standings(kind, data.draw(st.lists(st.sampled_from(ENTRIES[kind]), max_size=8)))
+    after = data.draw(st.integers(1, len(at_heads)))
+    was_refused = any(refuse(action, standing) for standing in at_heads[after - 1 :])
+    is_refused = refuse(action, at_heads[-1], after) is not None
+    assert is_refused or not was_refused
+    if action in OF_EVERY_ROLE[kind]:
+        assert is_refused == was_refused, "and nobody else is"
 
 
 def test_a_role_that_a_chat_does_not_have_may_nothing() -> None:

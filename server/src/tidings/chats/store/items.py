@@ -3,14 +3,15 @@
 from tidings.chats.model import Chat, ChatType, Interval, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.tables.items.chat import BLOCK_SORT, CHAT, OWN_USER
 
 
 def chat_key(chat: ChatKey) -> str:
-    return f"{chat.tenant}#{chat.chat}"
+    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
 
 
 def user_key(tenant: TenantId, user: UserId) -> str:
-    return f"{tenant}#{user}"
+    return OWN_USER.render(tenant=tenant, user=user)
 
 
 def chat_item(chat: Chat, now: str) -> Attributes:
@@ -54,9 +55,11 @@ def membership_of(item: Item) -> Membership:
         user=UserId(item["user_id"].partition("#")[2]),
         role=Role(item["role"]),
         intervals=tuple(Interval(*(int(n) for n in pair)) for pair in item["intervals"]),
+        role_since=int(item.get("role_since", 0)),
         muted_until_ms=None if item.get("muted_until") is None else int(item["muted_until"]),
         blocks_other=item.get("blocks", False),
         blocked_by_other=item.get("blocked", False),
+        unblocked_at=int(item.get("unblocked_at", 0)),
     )
 
 
@@ -66,4 +69,12 @@ def intervals_value(intervals: tuple[Interval, ...]) -> Value:
 
 
 def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, Value]:
-    return {"user_id": user_key(tenant, user), "chat_id": f"block#{other}"}
+    return {"user_id": user_key(tenant, user), "chat_id": BLOCK_SORT.render(other=other)}
+
+
+BLOCKS = "block#"
+"""What every block's sort key begins with."""
+
+
+def blocked_of(item: Item) -> UserId:
+    return UserId(item["chat_id"].removeprefix(BLOCKS))

@@ -1,19 +1,20 @@
 """Chats and memberships in DynamoDB. Makes what goes beside an entry; the log writes it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import NoReturn
+
+from msgspec.structs import replace
 
 from tidings.chats.model import Chat, Interval, Membership, Standing, standing_of
 from tidings.chats.store import items
-from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.clock import Clock, time_text
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
+from tidings.platform.dynamo.values import Value
 from tidings.tables.patterns import chats as patterns
 
 _CHATS, _MEMBERS, _STATE = "chats", "chat_memberships", "delivery_state"
@@ -37,14 +38,14 @@ class DynamoRows:
         try:
             item = await self._client.get(patterns.CHECK, {"chat_id": items.chat_key(chat)})
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return None if item is None else items.chat_of(item)
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
         try:
             item = await self._client.get(patterns.CHECK_MEMBER, items.membership_key(chat, user))
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return None if item is None else items.membership_of(item)
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]:
@@ -52,7 +53,7 @@ class DynamoRows:
         try:
             found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         rows = (items.membership_of(item) for item in found)
         return {row.user: row for row in rows}
 
@@ -71,7 +72,7 @@ class DynamoRows:
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return True
 
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
@@ -82,9 +83,9 @@ class DynamoRows:
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
-            unavailable(cancelled)
+            unwritten(cancelled)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return True
 
     def creation(self, chat: Chat, members: Sequence[Membership]) -> Beside:
@@ -107,8 +108,9 @@ class DynamoRows:
     def removal(self, chat: Chat, seen: Membership, after: Membership) -> Beside:
         return self._with_count(patterns.REMOVE_MEMBER, chat, -1, [self._row(chat.key, seen, after)])
 
-    def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]]) -> Beside:
-        return Beside(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in changes))
+    def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int) -> Beside:
+        placed = ((seen, replace(after, role_since=sequence)) for seen, after in changes)
+        return Beside(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in placed))
 
     def renaming(self, chat: Chat, name: str) -> Beside:
         rename = Update(
@@ -120,16 +122,18 @@ class DynamoRows:
         )
         return Beside(patterns.RENAME, (rename,))
 
-    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> Beside:
-        flags = ((user, "blocks"), (other, "blocked"))
+    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> Beside:
+        is_blocked = unblocked_at is None
+        lifted = "" if is_blocked else ", unblocked_at = :at"
+        values: dict[str, Value] = {":is_blocked": is_blocked} | ({} if is_blocked else {":at": unblocked_at})
         marks = [
             Update(
                 table=_MEMBERS,
                 key=items.membership_key(chat, who),
-                update=f"SET {flag} = :is_blocked",
-                values={":is_blocked": is_blocked},
+                update=f"SET {flag} = :is_blocked{lifted}",
+                values=values,
             )
-            for who, flag in flags
+            for who, flag in ((user, "blocks"), (other, "blocked"))
         ]
         return Beside(patterns.BLOCK, (*marks, self._block_row(chat, user, other, is_blocked=is_blocked)))
 
@@ -144,12 +148,13 @@ class DynamoRows:
         return Update(
             table=_MEMBERS,
             key=items.membership_key(chat, after.user),
-            update="SET intervals = :after, #r = :role",
+            update="SET intervals = :after, #r = :role, role_since = :since",
             condition="intervals = :seen AND #r = :seen_role",
             names={"#r": "role"},
             values={
                 ":after": items.intervals_value(after.intervals),
                 ":role": after.role.value,
+                ":since": after.role_since,
                 ":seen": items.intervals_value(seen.intervals),
                 ":seen_role": seen.role.value,
             },
@@ -178,12 +183,4 @@ class DynamoRows:
         return Delete(table=_STATE, key=key)
 
     def _now(self) -> str:
-        return datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC).isoformat(timespec="milliseconds")
-
-
-def unavailable(error: DynamoError) -> NoReturn:
-    if error.maybe_applied:
-        raise TidingsError(Code.OUTCOME_UNKNOWN, f"The store did not answer in time: {error}") from error
-    if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The store refused for now: {error}") from error
-    raise error
+        return time_text(self._clock.now_ms())

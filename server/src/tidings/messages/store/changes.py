@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Draft, Entry
-from tidings.messages.store.items import ephemeral_partition, partition, time_text
+from tidings.messages.store.items import ephemeral_partition, partition
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.transactions import Delete, Put, Update
 from tidings.platform.dynamo.values import Value

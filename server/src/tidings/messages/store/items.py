@@ -3,14 +3,15 @@
 A message's id is not stored: it spells the item's own key.
 """
 
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
 from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.tables.items.chat import CHAT, EPHEMERAL_CONTENT, KEY_SORT
 
 _OPTIONAL = (
     ("content", "content"),
@@ -34,12 +35,14 @@ KEYS_ONLY_NAMES = {
 }
 
 
+@lru_cache(maxsize=50_000)
 def partition(chat: ChatKey) -> str:
-    return f"{chat.tenant}#{chat.chat}"
+    """Kept, because whoever writes to a chat writes to it again."""
+    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
 
 
 def ephemeral_partition(chat: ChatKey) -> str:
-    return f"{chat.tenant}#{chat.chat}#ephemeral"
+    return EPHEMERAL_CONTENT.partition.render(tenant=chat.tenant, chat=chat.chat)
 
 
 def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
@@ -101,7 +104,7 @@ def key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
 
 
 def key_sort(key: SendKey) -> str:
-    return f"{key.sender}#{key.client_key}"
+    return KEY_SORT.render(sender=key.sender, client_key=key.client_key)
 
 
 def refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: int) -> Attributes:
@@ -119,23 +122,6 @@ def answer_of(item: Item) -> Seen | Refusal:
     if "refused" in item:
         return Refusal(Code(item["refused"]))
     return Seen(int(item["sequence"]), item["fingerprint"])
-
-
-def time_text(at_ms: int) -> str:
-    """2026-11-15T02:11:21.957Z"""
-    seconds, ms = divmod(at_ms, 1000)
-    return f"{_second_text(seconds)}.{ms:03}Z"
-
-
-@lru_cache(maxsize=64)
-def _second_text(seconds: int) -> str:
-    """Kept, because everything that is written in a second asks for the same."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def time_ms(text: str) -> int:
-    at = datetime.fromisoformat(text)
-    return round(at.timestamp() * 1000)
 
 
 def _optional_ms(item: Item, name: str) -> int | None:

@@ -18,7 +18,6 @@ from tidings.messages.store.items import (
     partition,
     refusal_item,
 )
-from tidings.messages.store.outcomes import unread, unwritten
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.client import Client
@@ -28,6 +27,7 @@ from tidings.platform.dynamo.errors import (
     Reason,
     TransactionCancelledError,
 )
+from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Action, Put
 from tidings.tables.patterns import messages as patterns
@@ -93,7 +93,7 @@ class DynamoLog:
         *,
         is_keyed: bool = False,
     ) -> Outcome:
-        if not isinstance(beside, Beside | None):
+        if beside is not None and not isinstance(beside, Beside):
             raise TypeError(f"{beside!r} was not made by a store of this installation")
         try:
             if len(entries) == 1 and beside is None and not is_keyed:

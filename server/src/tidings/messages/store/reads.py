@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.messages.store.items import entry_of, ephemeral_partition, partition
-from tidings.messages.store.outcomes import unread
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Query
 from tidings.tables.patterns import messages as patterns
 

@@ -39,6 +39,8 @@ EPOCH = Number(6)
 
 CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")
+KEY_SORT = KeyTemplate("{sender}#{client_key}")
+BLOCK_SORT = KeyTemplate("block#{other}")
 
 _ENTRY: Attributes = {
     "message_id": MESSAGE_ID,
@@ -117,7 +119,7 @@ COUNTER = Item(
 IDEMPOTENCY_KEY = Item(
     "key",
     CHAT,
-    KeyTemplate("{sender}#{client_key}"),
+    KEY_SORT,
     {
         "message_id": MESSAGE_ID,
         "sequence": SEQUENCE,
@@ -154,8 +156,10 @@ MEMBERSHIP = Item(
         "joined_at": TIME,
         "muted_until": TIME,
         "intervals": ListOf(INTERVALS, ListOf(2, Number(SEQUENCE_DIGITS))),
+        "role_since": SEQUENCE,
         "blocks": Flag(),
         "blocked": Flag(),
+        "unblocked_at": SEQUENCE,
     },
     max_bytes=512,
     holds="role, and the intervals `(joined, removed]` in which the user is a member",
@@ -187,7 +191,7 @@ CHAT_LIST_ROW = Item(
 BLOCK = Item(
     "block",
     OWN_USER,
-    KeyTemplate("block#{other}"),
+    BLOCK_SORT,
     {"created_at": TIME},
     max_bytes=1024,
     holds="whom the user blocks",

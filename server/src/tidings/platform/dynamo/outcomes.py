@@ -1,4 +1,4 @@
-"""What a failed call to the store means to whoever asked for it."""
+"""What a failed call to the store means to whoever asked for it. What nobody foresaw is raised as it is."""
 
 from typing import NoReturn
 
@@ -8,7 +8,7 @@ from tidings.platform.dynamo.errors import DynamoError
 
 def unread(error: DynamoError) -> NoReturn:
     if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The log can't be read right now: {error}") from error
+        raise TidingsError(Code.OVERLOADED, f"The store can't be read right now: {error}") from error
     raise error
 
 
@@ -17,8 +17,8 @@ def unwritten(error: DynamoError) -> NoReturn:
     if error.maybe_applied:
         raise TidingsError(
             Code.OUTCOME_UNKNOWN,
-            "The store did not answer in time: the message may have been taken.",
-            hint="Send it again with the same key; it will not be doubled.",
+            "The store did not answer in time: it may have been written.",
+            hint="Ask again with the same key; it will not be doubled.",
         ) from error
     if error.transient:
         raise TidingsError(

@@ -1,0 +1,22 @@
+"""The use cases that the edge calls, joined by whoever runs it."""
+
+from dataclasses import dataclass, field
+
+from tidings.api.ports import Credentials, Limits, NoLimits, NoTelemetry, Sending, Telemetry
+from tidings.chats.look import Look
+from tidings.chats.manage import Manage
+from tidings.chats.model import Standing
+from tidings.messages.change import Change
+from tidings.messages.history import History
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    credentials: Credentials
+    chats: Manage
+    look: Look
+    send: Sending
+    change: Change[Standing]
+    history: History
+    limits: Limits = field(default_factory=NoLimits)
+    telemetry: Telemetry = field(default_factory=NoTelemetry)
