@@ -2,6 +2,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 import pytest
+from fixtures.loops import until
 from fixtures.memory_keys import TurnedClock
 
 from tidings.kernel.caching import Cache, Keep
@@ -51,7 +52,7 @@ async def test_age_counts_from_before_the_load(source: Source) -> None:
     cache = source.cache()
     source.gate = asyncio.Event()
     slow = asyncio.create_task(cache.get("a"))
-    await asyncio.sleep(0)
+    await until(lambda: source.loads)
     source.rows["a"] = "changed"
     source.clock.now_s += 30
     source.gate.set()
