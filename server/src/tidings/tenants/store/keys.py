@@ -1,7 +1,6 @@
 """Wrapped keys in the table `tenants`."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
@@ -10,6 +9,7 @@ from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Attributes, Item
 from tidings.tables.patterns import accounts as patterns
+from tidings.tables.times import time_ms, time_text
 from tidings.tenants.model import KeyName, WrappedKey
 
 _PREFIX = "data_key#"
@@ -52,13 +52,12 @@ class DynamoKeyStore:
 
 
 def item_of(tenant: TenantId, key: WrappedKey) -> Attributes:
-    at = datetime.fromtimestamp(key.created_at_ms // 1000, UTC)
     return {
         "tenant": tenant,
         "item": f"{_PREFIX}{key.name}",
         "wrapped_key": key.wrapped,
         "wrapped_by": key.wrapped_by,
-        "created_at": f"{at:%Y-%m-%dT%H:%M:%S}.{key.created_at_ms % 1000:03}Z",
+        "created_at": time_text(key.created_at_ms),
     }
 
 
@@ -70,7 +69,7 @@ def key_of(item: Item) -> WrappedKey | None:
         name=name,
         wrapped=item["wrapped_key"],
         wrapped_by=item["wrapped_by"],
-        created_at_ms=round(datetime.fromisoformat(item["created_at"]).timestamp() * 1000),
+        created_at_ms=time_ms(item["created_at"]),
     )
 
 
