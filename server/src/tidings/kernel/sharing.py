@@ -13,11 +13,18 @@ class Shared[K, T]:
         self._running: dict[K, asyncio.Task[T]] = {}
 
     async def __call__(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        return await asyncio.shield(self._task(key, work))
+
+    def start(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        """Without waiting for it. If one is under way for this key, no second one is started."""
+        _ = self._task(key, work)
+
+    def _task(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
         task = self._running.get(key)
         if task is None:
             task = self._running[key] = asyncio.create_task(work())
             task.add_done_callback(partial(self._forget, key))
-        return await asyncio.shield(task)
+        return task
 
     def __contains__(self, key: K) -> bool:
         return key in self._running
