@@ -8,6 +8,9 @@ from tidings.tables.model import Item
 
 PHONE = KeyTemplate("{tenant}#{phone}")
 TENANT = KeyTemplate("{tenant}")
+SETTINGS_KEY = KeyTemplate("settings")
+API_KEY_KEY = KeyTemplate("key#{key}")
+SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
 
 USER_ROW = Item(
     "user",
@@ -49,7 +52,7 @@ _NAMED: Attributes = {"name": Text(128), "created_at": TIME, "updated_at": TIME}
 TENANT_SETTINGS = Item(
     "settings",
     TENANT,
-    KeyTemplate("settings"),
+    SETTINGS_KEY,
     {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9)},
     max_bytes=17 * 1024,
     holds="what the tenant has set",
@@ -57,7 +60,7 @@ TENANT_SETTINGS = Item(
 API_KEY = Item(
     "API key",
     TENANT,
-    KeyTemplate("key#{key}"),
+    API_KEY_KEY,
     {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME},
     max_bytes=1024,
     holds="hash and rights of an API key",
@@ -65,7 +68,7 @@ API_KEY = Item(
 SIGNING_KEY = Item(
     "signing key",
     TENANT,
-    KeyTemplate("jwk#{key}"),
+    SIGNING_KEY_KEY,
     {**_NAMED, "jwk": Blob(4096), "not_after": TIME},
     max_bytes=5 * 1024,
     holds="a public key that the tenant's tokens are verified with",
