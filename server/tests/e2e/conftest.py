@@ -1,22 +1,44 @@
 """A real `tidings run api` on real engines, in a directory of its own, told everything by its environment."""
 
+import asyncio
+import json
 import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from email.message import Message
 from http.client import HTTPResponse
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from contract.telemetry.running import Running
 from fixtures.engines import Space
-from fixtures.tables import Tables
+from fixtures.tables import REGION, Tables
+
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.model import Scope
+from tidings.accounts.store import DynamoApiKeyStore
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.opening import open_client
+from tidings.tenants.model import TenantSettings
+from tidings.tenants.settings import Tenants
+from tidings.tenants.store import DynamoTenantStore
 
 _COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
 
 
+class Answer(NamedTuple):
+    status: int
+    headers: Message
+    body: Any
+
+
 class Api(Running):
     """The process, and its clients."""
+
+    bearer = ""
 
     @property
     def api_port(self) -> int:
@@ -26,22 +48,27 @@ class Api(Running):
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.api_port), timeout=20)
 
-    def status_of(self, request: bytes) -> int:
+    def head(self, method: str, path: str, body: bytes = b"", user: str = "anna") -> bytes:
+        lines = [
+            *(f"{method} {path} HTTP/1.1", "Host: test", f"Authorization: Bearer {self.bearer}"),
+            *(f"Tidings-User: {user}", "Content-Type: application/json", f"Content-Length: {len(body)}"),
+        ]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def ask(self, method: str, path: str, body: object = None, user: str = "anna") -> Answer:
+        """On a connection of its own."""
+        sent = b"" if body is None else json.dumps(body).encode()
         with self.connect() as client:
-            client.sendall(request)
-            return status(client)
+            client.sendall(self.head(method, path, sent, user) + sent)
+            return answer(client)
 
 
-def get(path: str) -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: test\r\n\r\n".encode()
-
-
-def status(client: socket.socket) -> int:
-    """Of the next answer, which is read whole."""
-    with HTTPResponse(client) as answer:
-        answer.begin()
-        answer.read()
-        return answer.status
+def answer(client: socket.socket) -> Answer:
+    """The next one, read whole."""
+    with HTTPResponse(client) as response:
+        response.begin()
+        body = response.read()
+        return Answer(response.status, response.headers, json.loads(body) if body else None)
 
 
 type Start = Callable[..., Api]
@@ -64,7 +91,22 @@ def environment(tables_local: Tables, valkey: str, space: Space) -> dict[str, st
 
 
 @pytest.fixture
-def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
+def bearer(tables_local: Tables, space: Space) -> str:
+    """A tenant's API key that may act as any user of it."""
+
+    async def made() -> str:
+        clock, tenant = SystemClock(), TenantId(space.tenant)
+        async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
+            await Tenants(DynamoTenantStore(client), clock).create(tenant, TenantSettings(name="Acme"))
+            keys = ApiKeys(DynamoApiKeyStore(client), clock)
+            issued = await keys.issue(tenant, "tests", [Scope.ACT_AS_USER])
+        return issued.text.reveal()
+
+    return asyncio.run(made())
+
+
+@pytest.fixture
+def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[Start]:
     """`start("--processes", "2", TIDINGS_…=value)`; whatever was started ends with the test."""
     started: list[Api] = []
 
@@ -73,6 +115,7 @@ def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
         process = Api(
             [*_COMMAND, "run", "api", *words], cwd=tmp_path, environment=ours | environment | changes
         )
+        process.bearer = bearer
         started.append(process)
         return process
 

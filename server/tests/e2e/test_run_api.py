@@ -3,22 +3,28 @@
 import signal
 import socket
 from collections.abc import Callable
+from http import HTTPStatus
 
 import psutil
 import pytest
 from contract.telemetry.running import eventually
-from e2e.conftest import Start, get, status
+from e2e.conftest import Api, Start, answer
 from fixtures.engines import Space
 
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine, Wish
 
-PING = get("/v1/ping")
-BODY = b'{"phone_number": "+49 30 1234567"}'
-HEAD = (
-    b"POST /v1/ping HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    % len(BODY)
-)
+DIRECT = "/v1/directs"
+BODY = b'{"user": "ben"}'
+
+
+def half(api: Api) -> bytes:
+    """A request that is not whole yet."""
+    return api.head("POST", DIRECT, BODY) + BODY[:5]
+
+
+def is_well(api: Api) -> bool:
+    return api.ask("POST", DIRECT, {"user": "ben"}).status == HTTPStatus.OK
 
 
 def refused(port: int) -> bool:
@@ -28,31 +34,40 @@ def refused(port: int) -> bool:
 
 def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     api = start()
-    assert api.status_of(PING) == 200
-    assert api.status_of(get("/v1/nothing-there")) == 404
+    made = api.ask("POST", DIRECT, {"user": "ben"})
+    assert made.status == 200
+    sent = api.ask("POST", f"/v1/chats/{made.body['id']}/messages", {"text": "hi", "client_message_id": "k1"})
+    assert (sent.status, sent.body["sequence"]) == (201, 2)
+    assert api.ask("GET", "/v1/nothing-there").status == 404
     ready = api.wait_for_status("/readyz", 200)
     assert {name for name, part in ready["components"].items() if part["ok"]} >= {
-        *("tables", "dynamo_client", "dynamo", "redis", "keys", "http")
+        *("tables", "dynamo_client", "dynamo", "redis", "keys", "jwks", "http")
     }
     page = api.get("/metrics")[1]
     assert 'tidings_dynamo_calls_total{pattern="leases.probe"}' in page
-    assert "tidings_http_in_flight" in page
+    assert "tidings_http_in_flight 0.0" in page
+    operation = 'operation="POST /v1/chats/{chat}/messages"'
+    assert f'tidings_http_requests_total{{{operation},outcome="ok"}} 1.0' in page
+    assert f"tidings_http_request_seconds_count{{{operation}}} 1.0" in page
+    assert 'tidings_http_requests_total{operation="other",outcome="refused"} 1.0' in page
+    assert 'tidings_http_statuses_total{status="404"} 1.0' in page
+    assert 'tidings_limits_total{outcome="allowed"}' in page
 
 
 def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: Start) -> None:
     api = start()
     port = api.api_port
     with api.connect() as idle, api.connect() as slow:
-        idle.sendall(PING)
-        assert status(idle) == 200
-        slow.sendall(HEAD + BODY[:5])
-        assert api.status_of(PING) == 200, "the server has seen what was sent before"
+        idle.sendall(api.head("POST", DIRECT, BODY) + BODY)
+        assert answer(idle).status == 200
+        slow.sendall(half(api))
+        assert is_well(api), "the server has seen what was sent before"
         api.popen.terminate()
         api.wait_for("no longer accepting", in_flight=1)
         eventually(lambda: refused(port) or None, "refused connection")
         assert idle.recv(1) == b"", "idle connections are closed at once"
         slow.sendall(BODY[5:])
-        assert status(slow) == 200
+        assert answer(slow).status == 200
     assert api.exit_code() == 0
     assert api.lines[-1]["event"] == "process stopped"
 
@@ -60,8 +75,8 @@ def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: St
 def test_a_request_that_never_ends_is_cut_at_the_deadline(start: Start) -> None:
     api = start(TIDINGS_PROCESS_STOP_S="3")
     with api.connect() as stuck:
-        stuck.sendall(HEAD + BODY[:5])
-        assert api.status_of(PING) == 200
+        stuck.sendall(half(api))
+        assert is_well(api)
         api.popen.terminate()
         assert api.exit_code() in {0, 75}
 
@@ -70,12 +85,12 @@ def test_killed_it_leaves_nothing_behind_and_comes_back_on_the_same_port(start: 
     first = start()
     port = first.api_port
     with first.connect() as client:
-        client.sendall(HEAD + BODY[:5])
+        client.sendall(half(first))
         first.popen.kill()
         assert first.exit_code() == -signal.SIGKILL
     second = start(TIDINGS_API_PORT=str(port))
     assert second.api_port == port
-    assert second.status_of(PING) == 200
+    assert is_well(second)
 
 
 def test_several_processes_share_a_port_and_end_together(start: Start) -> None:
@@ -84,7 +99,7 @@ def test_several_processes_share_a_port_and_end_together(start: Start) -> None:
     ports = {line["port"] for line in several.events("listening")}
     assert len(ports) == 1
     assert len({line["instance"] for line in several.events("listening")}) == 2
-    assert all(several.status_of(PING) == 200 for _ in range(10))
+    assert all(is_well(several) for _ in range(10))
     several.popen.terminate()
     assert several.exit_code() == 0
     assert len(several.events("process stopped")) == 2
@@ -130,18 +145,32 @@ def test_a_port_that_is_taken_is_a_failed_start(start: Start) -> None:
         assert api.events("component did not start")[0]["component"] == "http"
 
 
-def test_without_redis_it_serves_and_says_so(start: Start, own_fleet: Callable[[Wish], Fleet]) -> None:
+def test_without_redis_it_serves_and_the_limit_holds_all_the_same(
+    start: Start, own_fleet: Callable[[Wish], Fleet]
+) -> None:
     fleet = own_fleet(Wish(engines=frozenset({Engine.VALKEY})))
     node = fleet.status()[0].node
-    api = start(TIDINGS_REDIS_URL=f"redis://{node.address}")
-    assert api.status_of(PING) == 200
+    api = start(
+        TIDINGS_REDIS_URL=f"redis://{node.address}",
+        TIDINGS_LIMITS_USER_RATE="1/h",
+        TIDINGS_LIMITS_USER_BURST="3",
+    )
+    asked = [api.ask("GET", "/v1/blocks", user="ben") for _ in range(4)]
+    assert [each.status for each in asked] == [200, 200, 200, 429]
+    assert asked[0].headers["RateLimit"].startswith('"user";r=2;t=')
+    assert 3_590 < int(asked[3].headers["Retry-After"]) <= 3_601
     fleet.kill(node.name)
     report = eventually(
         lambda: (body := api.get("/readyz")[1]) and (None if body["components"]["redis"]["ok"] else body),
         "report of the loss",
     )
     assert report["ready"], "Redis is an accelerator: it gates nothing"
-    assert api.status_of(PING) == 200
+    statuses = [api.ask("GET", "/v1/blocks", user="cleo").status for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    fleet.restart(node.name)
+    eventually(lambda: api.get("/readyz")[1]["components"]["redis"]["ok"] or None, "return of Redis")
+    said = [line["event"] for line in api.lines if line["event"].startswith("rate limits: this process")]
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("engine", [Engine.VALKEY, Engine.DYNAMO])
@@ -153,7 +182,7 @@ def test_an_engine_that_is_away_at_the_start_is_waited_for(start: Start, engine:
         Engine.DYNAMO: {"TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{port}"},
     }
     api = start(**place[engine])
-    assert api.status_of(PING) == 200
+    assert api.ask("GET", "/v1/nothing-there").status == 404
     ready = api.wait_for_status("/readyz", 200 if engine is Engine.VALKEY else 503)
     ailing = "redis" if engine is Engine.VALKEY else "tables"
     assert not ready["components"][ailing]["ok"]

@@ -20,6 +20,8 @@ class Kind(StrEnum):
     """One-time codes sent to a phone number."""
     CODE_ADDRESS = "code_address"
     CODE_TENANT = "code_tenant"
+    REDEEM_ADDRESS = "redeem_address"
+    """Tries to log in with a code."""
 
 
 class Policy(Struct, frozen=True, kw_only=True):

@@ -1,11 +1,15 @@
 """The arithmetic of the buckets, in whole units and microseconds. `take.lua` does the same; a test holds them together."""
 
 from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
 from tidings.limits.model import Ask, Policy, Verdict
 
 _SECOND_US = 1_000_000
+_HOSTS_BITS = 64
+_MAX_NAME_CHARS = 64
 
 
 class Bucket(NamedTuple):
@@ -70,3 +74,17 @@ def _told(policy: Policy, ask: Ask, level: int, is_allowed: bool, is_local: bool
 def _seconds(units: int, policy: Policy) -> int:
     """Until so many units are there, in whole seconds: never too early."""
     return -(-units // (policy.count * _SECOND_US))
+
+
+@lru_cache(maxsize=10_000)
+def place_of(address: str) -> str:
+    """Whom an address stands for. With IPv6 one subscriber has a whole /64, and may come from any address in it."""
+    try:
+        place = ip_address(address)
+    except ValueError:
+        return address[:_MAX_NAME_CHARS]
+    if not isinstance(place, IPv6Address):
+        return str(place)
+    if place.ipv4_mapped is not None:
+        return str(place.ipv4_mapped)
+    return f"{IPv6Address(int(place) >> _HOSTS_BITS << _HOSTS_BITS)}/64"

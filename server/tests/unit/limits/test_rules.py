@@ -96,3 +96,19 @@ def test_asking_for_more_than_there_ever_is_takes_all_of_it() -> None:
 def test_a_policy_that_could_not_be_counted_exactly_is_refused(count: int, period_s: int, burst: int) -> None:
     with pytest.raises(ValueError, match="can't be counted"):
         Policy(count=count, period_s=period_s, burst=burst)
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("x" * 1000, "x" * 64),
+    ],
+)
+def test_an_address_stands_for_its_subscriber(address: str, place: str) -> None:
+    assert rules.place_of(address) == place

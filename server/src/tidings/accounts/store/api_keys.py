@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tidings.accounts.api_keys import ApiKey, ApiKeyName
 from tidings.accounts.model import Scope
 from tidings.accounts.store.failures import unread, unwritten
+from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
@@ -12,7 +13,6 @@ from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item
 from tidings.tables.items.accounts import API_KEY_KEY, TENANT
 from tidings.tables.patterns import accounts as patterns
-from tidings.tables.times import time_ms, time_text
 
 _PREFIX = "key#"
 

@@ -6,6 +6,7 @@ import msgspec
 
 from tidings.accounts.signing_keys import SigningKey
 from tidings.accounts.store.failures import unread, unwritten
+from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
@@ -15,7 +16,6 @@ from tidings.platform.dynamo.values import Item
 from tidings.tables.items.accounts import SIGNING_KEY_KEY, TENANT
 from tidings.tables.keys import KeyPartError
 from tidings.tables.patterns import accounts as patterns
-from tidings.tables.times import time_ms, time_text
 
 _PREFIX = "jwk#"
 

@@ -85,13 +85,3 @@ def listen(settings: Settings) -> socket.socket:
     )
     made.setblocking(False)  # noqa: FBT003 - the standard library takes it so
     return made
-
-
-async def ping(scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
-    """Answers `/v1/ping`; stands in until the edge does."""
-    while (await receive()).get("more_body"):
-        continue
-    is_known = scope["path"] == "/v1/ping"
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
-    await send({"type": "http.response.start", "status": 200 if is_known else 404, "headers": headers})
-    await send({"type": "http.response.body", "body": b"{}"})

@@ -12,7 +12,6 @@ from typing import Self
 from opentelemetry.trace import Span, SpanKind
 from prometheus_client import Counter, Histogram
 
-from tidings.kernel.ids import new_ulid
 from tidings.platform.lifecycle.run import Host
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import Family, Metrics
@@ -62,7 +61,7 @@ class Requests:
 class Answering:
     """One request. Who leaves it without an answer has failed."""
 
-    __slots__ = ("_bound", "_method", "_operation", "_requests", "_span", "_spanning", "_started", "_status")
+    __slots__ = ("_method", "_operation", "_requests", "_span", "_spanning", "_started", "_status")
 
     def __init__(self, requests: Requests, method: str, traceparent: str | None) -> None:
         self._requests = requests
@@ -72,12 +71,10 @@ class Answering:
         tracing = requests.tracing
         parent = tracing.extract_push({"traceparent": traceparent}) if traceparent else None
         self._spanning = tracing.span(method, kind=SpanKind.SERVER, parent=parent)
-        self._bound = logs.bound(request_id=new_ulid())
 
     def __enter__(self) -> Self:
         self._started = time.perf_counter()
         self._requests.in_flight.inc()
-        self._bound.__enter__()
         self._span: Span = self._spanning.__enter__()
         return self
 
@@ -86,7 +83,7 @@ class Answering:
         self._span.update_name(self._operation)
         self._span.set_attributes({"http.route": route, "http.response.status_code": status})
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         took_s = time.perf_counter() - self._started
         requests = self._requests
         requests.in_flight.dec()
@@ -94,8 +91,6 @@ class Answering:
         if requests.access_log_ratio and random.random() < requests.access_log_ratio:  # noqa: S311 - no secret
             log.info("request", operation=self._operation, status=self._status, took_s=round(took_s, 6))
         self._spanning.__exit__(kind, error, None)
-        self._bound.__exit__(None, None, None)
-        del trace
 
 
 def requests_of(host: Host, access_log_ratio: float) -> Requests:

@@ -107,6 +107,9 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     docs_root: Annotated[
         str, Meta(description="Put before the links to the page of error codes in problems.")
     ] = "/"
+    trusts_trace: Annotated[
+        bool, Meta(description="A caller's `traceparent` is gone on with; only where callers are your own.")
+    ] = False
     access_log_ratio: Annotated[
         float,
         Meta(
@@ -138,6 +141,10 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
         Rate, Meta(description="One-time codes of a tenant: the bound on what a flood of them costs.")
     ] = "10/s"
     code_tenant_burst: Annotated[Burst, Meta(description="At once.")] = 100
+    redeem_address_rate: Annotated[
+        Rate, Meta(description="Tries to log in with a code, from an address.")
+    ] = "60/h"
+    redeem_address_burst: Annotated[Burst, Meta(description="At once.")] = 20
     timeout_s: Annotated[
         Seconds,
         Meta(description="Redis has so long to answer; then the process counts for itself for a second."),

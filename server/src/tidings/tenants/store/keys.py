@@ -10,7 +10,6 @@ from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Attributes, Item
 from tidings.tables.patterns import accounts as patterns
-from tidings.tables.times import time_ms, time_text
 from tidings.tenants.model import KeyName, WrappedKey
 
 _PREFIX = "data_key#"

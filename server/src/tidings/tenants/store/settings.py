@@ -2,6 +2,7 @@
 
 import msgspec
 
+from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
@@ -10,7 +11,6 @@ from tidings.platform.dynamo.values import Item
 from tidings.tables.items.accounts import SETTINGS_KEY, TENANT
 from tidings.tables.keys import KeyPartError
 from tidings.tables.patterns import accounts as patterns
-from tidings.tables.times import time_ms, time_text
 from tidings.tenants.model import Tenant, TenantSettings
 from tidings.tenants.store.keys import unavailable
 
