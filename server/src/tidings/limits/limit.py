@@ -14,6 +14,7 @@ _log = logging.getLogger(__name__)
 
 RETRY_S = 1.0
 """After a failure: how long nobody asks the shared buckets. Then one asker tries, the others don't wait for him."""
+_NOTHING: Mapping[Kind, Policy] = {}
 
 
 @dataclass(slots=True)
@@ -48,10 +49,10 @@ class Limiter:
         self.trouble = ""
         """Why this process counts for itself; empty while it does not."""
 
-    async def take(self, asks: Sequence[Ask]) -> Verdict:
-        """From all buckets, or from none."""
+    async def take(self, asks: Sequence[Ask], instead: Mapping[Kind, Policy] = _NOTHING) -> Verdict:
+        """From all buckets, or from none. `instead`: what a tenant has in place of the installation's policies."""
         _check(asks)
-        policies = [self._policies[ask.kind] for ask in asks]
+        policies = [instead.get(ask.kind) or self._policies[ask.kind] for ask in asks]
         verdict = await self._take(asks, policies)
         self.counts.allowed += verdict.is_allowed
         self.counts.refused += not verdict.is_allowed

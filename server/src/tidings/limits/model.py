@@ -36,7 +36,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     burst: int
 
     def __post_init__(self) -> None:
-        if min(self.count, self.period_s, self.burst) < 1 or self.capacity > 2**52 or self.count > 10**9:
+        if min(self.count, self.period_s, self.burst) < 1 or self.capacity > 2**52 or self.count > 10**10:
             raise ValueError(f"a policy that can't be counted: {self}")
 
     @property

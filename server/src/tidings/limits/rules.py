@@ -1,6 +1,7 @@
 """The arithmetic of the buckets, in whole units and microseconds. `take.lua` does the same; a test holds them together."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
@@ -8,6 +9,7 @@ from typing import NamedTuple
 from tidings.limits.model import Ask, Policy, Verdict
 
 _SECOND_US = 1_000_000
+_LONGEST_PERIOD_S = 3_600
 _HOSTS_BITS = 64
 _MAX_NAME_CHARS = 64
 
@@ -29,6 +31,13 @@ def level_at(bucket: Bucket | None, policy: Policy, now_us: int) -> int:
 
 def price(policy: Policy, tokens: int) -> int:
     return min(tokens, policy.burst) * policy.token
+
+
+def policy_of(per_s: float, burst: int) -> Policy:
+    """The nearest that can be counted in whole units; slower than one an hour is one an hour."""
+    rate = Fraction(per_s).limit_denominator(_LONGEST_PERIOD_S)
+    rate = max(rate, Fraction(1, _LONGEST_PERIOD_S))
+    return Policy(count=rate.numerator, period_s=rate.denominator, burst=burst)
 
 
 class Taking(NamedTuple):

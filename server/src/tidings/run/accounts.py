@@ -19,8 +19,13 @@ def jwks_fetcher() -> Held[HttpJwks]:
     return Held("jwks", lambda: open_http_jwks(FetchOptions()))
 
 
-def credentials(client: Client, jwks: HttpJwks, access: AccessTokens, clock: Clock) -> Credentials:
-    tenants = TenantReader(DynamoTenantStore(client), clock)
+def tenant_reader(client: Client, clock: Clock) -> TenantReader:
+    return TenantReader(DynamoTenantStore(client), clock)
+
+
+def credentials(
+    client: Client, tenants: TenantReader, jwks: HttpJwks, access: AccessTokens, clock: Clock
+) -> Credentials:
     keys = VerificationKeys(DynamoSigningKeyStore(client), jwks, clock)
     users = UserTokens(tenants, keys, clock, TokenPolicy())
     return Credentials(ApiKeys(DynamoApiKeyStore(client), clock), access, users)

@@ -45,9 +45,10 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     def app() -> Asgi:
         requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(operations())
-        access = accounts.NoAccessTokens()
-        credentials = accounts.credentials(engines.dynamo.it, jwks.it, access, host.clock)
-        limits = EdgeLimits(wiring.limiter(settings, engines.redis.it, host))
+        client, access = engines.dynamo.it, accounts.NoAccessTokens()
+        tenants = accounts.tenant_reader(client, host.clock)
+        credentials = accounts.credentials(client, tenants, jwks.it, access, host.clock)
+        limits = EdgeLimits(wiring.limiter(settings, engines.redis.it, host), tenants)
         services = _services(engines, host.clock, credentials, limits, requests)
         return make_app(services, _options(settings))
 

@@ -112,3 +112,16 @@ def test_a_policy_that_could_not_be_counted_exactly_is_refused(count: int, perio
 )
 def test_an_address_stands_for_its_subscriber(address: str, place: str) -> None:
     assert rules.place_of(address) == place
+
+
+@given(st.floats(0.001, 1_000_000), st.integers(1, 1_000_000))
+def test_any_rate_that_a_tenant_may_have_can_be_counted(per_s: float, burst: int) -> None:
+    policy = rules.policy_of(per_s, burst)
+    assert policy.burst == burst
+    assert policy.count / policy.period_s == pytest.approx(per_s, rel=0.2)
+
+
+def test_whole_rates_stay_what_they_are_and_slow_ones_have_an_end() -> None:
+    assert rules.policy_of(20.0, 60) == Policy(count=20, period_s=1, burst=60)
+    assert rules.policy_of(0.1, 1) == Policy(count=1, period_s=10, burst=1)
+    assert rules.policy_of(0.000001, 1) == Policy(count=1, period_s=3_600, burst=1)
