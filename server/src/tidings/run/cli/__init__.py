@@ -12,6 +12,8 @@ COMMANDS = {
     "config": "What is set, where it came from, and what can be set.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "tables": "The DynamoDB tables: plan, apply, check.",
+    "tenant": "Tenants: what they have set, their keys and API keys.",
+    "token": "Users' tokens: mint one to try, or see why one is refused.",
     "topics": "The Kafka topics: plan, apply, check.",
 }
 
