@@ -145,6 +145,8 @@ def _rate(text: str) -> Rate | None:
 def _show(tenant: Tenant) -> None:
     settings, tokens = tenant.settings, tenant.settings.tokens
     table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     table.add_row("tenant", tenant.id)
     table.add_row("name", settings.name)
     table.add_row("audiences", ", ".join(tokens.audiences))

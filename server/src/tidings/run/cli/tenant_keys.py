@@ -26,6 +26,7 @@ from tidings.tables.times import time_text
 from tidings.tenants.settings import Tenants
 from tidings.tenants.store import DynamoTenantStore
 
+ID_CHARACTERS = 26
 _ONCE = "Shown this once, kept nowhere: store it now."
 
 
@@ -84,7 +85,7 @@ def key_add(tenant: str, file: TextIO) -> None:
 def key_list(tenant: str) -> None:
     """The registered keys; those at a JWKS URL are not among them."""
     keys = _at_the_desk(tenant, lambda desk: desk.signing.list(desk.tenant))
-    table = Table("kid", "kind", "made", "not after", box=None, pad_edge=False)
+    table = _table("kid", "kind", "made", "not after")
     for each in keys:
         table.add_row(each.kid, str(each.jwk.get("crv")), time_text(each.created_at_ms), _end(each))
     Console().print(table)
@@ -130,7 +131,7 @@ def api_key_rotate(tenant: str, key_id: str) -> None:
 @click.argument("tenant")
 def api_key_list(tenant: str) -> None:
     """All of them, without their secrets: those nobody has but their owner."""
-    table = Table("id", "name", "scopes", "issued", "revoked", box=None, pad_edge=False)
+    table = _table("id", "name", "scopes", "issued", "revoked")
     for each in _at_the_desk(tenant, lambda desk: desk.api.list(desk.tenant)):
         scopes = ", ".join(sorted(each.scopes))
         table.add_row(each.name.key, each.title, scopes, time_text(each.created_at_ms), _revoked(each))
@@ -155,6 +156,15 @@ def read_jwk(file: TextIO) -> dict[str, Any]:
     if not isinstance(jwk, dict):
         raise TidingsError(Code.REQUEST_INVALID, f"{file.name} holds no JWK.")
     return jwk
+
+
+def _table(first: str, *columns: str) -> Table:
+    """What somebody has to copy is never cut short, however narrow the terminal."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first, no_wrap=True, min_width=ID_CHARACTERS)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def _tell(issued: Issued) -> None:
