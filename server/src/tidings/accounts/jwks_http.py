@@ -3,6 +3,7 @@
 An address is judged when its socket is made, after names were resolved: a name that points inside is no way in.
 """
 
+import errno
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -62,7 +63,7 @@ async def open_http_jwks(options: FetchOptions) -> AsyncIterator[HttpJwks]:
     def make_socket(address: Any) -> socket.socket:  # noqa: ANN401 - aiohttp's alias is for a tuple of Any
         family, kind, protocol, _, (host, *_) = address
         if not may_connect(host, options.reach):
-            raise OSError("the address is not one that keys may be fetched from")
+            raise PermissionError(errno.EACCES, "no keys are fetched from this address")
         return socket.socket(family, kind, protocol)
 
     connector = aiohttp.TCPConnector(socket_factory=make_socket, limit=options.at_once, force_close=True)

@@ -62,7 +62,8 @@ def read_key(jwk: object, not_after_ms: int | None = None) -> PublicKey:
     kid = jwk.get("kid")
     if not isinstance(kid, str) or not 0 < len(kid.encode(errors="replace")) <= MAX_KID_BYTES:
         raise BadKeyError(f"it has no `kid` of 1 to {MAX_KID_BYTES} bytes")
-    if jwk.get("use", "sig") != "sig" or "verify" not in jwk.get("key_ops", ("verify",)):
+    uses = jwk.get("key_ops", ["verify"])
+    if jwk.get("use", "sig") != "sig" or not isinstance(uses, list) or "verify" not in uses:
         raise BadKeyError("it is not for verifying signatures: look at its `use` and `key_ops`")
     algorithms = _algorithms(jwk)
     try:

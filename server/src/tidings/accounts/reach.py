@@ -47,10 +47,10 @@ def may_connect(address: str, reach: Reach) -> bool:
         each = _meant(ip_address(address.partition("%")[0]))
     except ValueError:
         return False
-    if each.is_multicast or each.is_unspecified or each.is_link_local or each.is_reserved:
-        return False
     if each.is_loopback:
         return reach is Reach.LOCAL
+    if each.is_multicast or each.is_unspecified or each.is_link_local or each.is_reserved:
+        return False
     return each.is_global or (reach is not Reach.PUBLIC and each.is_private)
 
 

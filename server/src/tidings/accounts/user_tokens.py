@@ -6,17 +6,13 @@ The unverified `tenant` chooses the key set and nothing else; what counts is sai
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, override
-
-from joserfc import jws
-from joserfc.errors import JoseError
-from joserfc.jwa import JWSAlgModel
-from joserfc.jws import JWSRegistry
+from typing import NamedTuple, Protocol
 
 from tidings.accounts.claims import Claims, read_claims
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import ALGORITHMS, MAX_KID_BYTES, PublicKey
 from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.signatures import check_signature
 from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_object, split
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId
@@ -38,17 +34,6 @@ class TenantSource(Protocol):
 
 class KeySource(Protocol):
     async def find(self, tenant: Tenant, kid: str, /) -> PublicKey | None: ...
-
-
-class _Registry(JWSRegistry):
-    """`EdDSA` means Ed25519 here: joserfc would take Ed448 for it too, and warn of the old name with each token."""
-
-    @override
-    def get_alg(self, name: str) -> JWSAlgModel:
-        return super().get_alg("Ed25519" if name == "EdDSA" else name)
-
-
-_REGISTRY = _Registry(algorithms=sorted(ALGORITHMS - {"EdDSA"}), strict_check_header=False)
 
 
 class _Verified(NamedTuple):
@@ -88,7 +73,7 @@ class UserTokens:
         if key is None:
             raise RefusedError(f"{tenant.id} has no key {kid!r}: neither registered nor at its JWKS URL")
         self._check_key(key, algorithm)
-        _check_signature(token, key)
+        check_signature(token, key)
         said = read_claims(claims)
         said.check(tenant, self._clock.now_ms() / 1000, self._policy.max_lifetime_s)
         return _principal(said)
@@ -134,13 +119,6 @@ def _check_header(header: Json) -> tuple[str, str]:
     if not isinstance(kid, str) or not 0 < len(kid) <= MAX_KID_BYTES:
         raise RefusedError("its header has no `kid`, so its key can't be found")
     return algorithm, kid
-
-
-def _check_signature(token: str, key: PublicKey) -> None:
-    try:
-        jws.deserialize_compact(token, key.key, registry=_REGISTRY)
-    except (JoseError, ValueError) as error:
-        raise RefusedError(f"its signature is not that of key {key.kid}: {type(error).__name__}") from error
 
 
 def _principal(said: Claims) -> Principal:

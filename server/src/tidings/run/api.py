@@ -5,21 +5,26 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NoReturn
 
+from tidings.accounts.credentials import Credentials
+from tidings.accounts.model import Principal
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
-from tidings.api.ports import Credentials, Limits, Telemetry
+from tidings.api.ports import Limits, Telemetry
 from tidings.api.services import Services
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
-from tidings.run import accounts, wiring
+from tidings.run import wiring
+from tidings.run.accounts import open_accounts
 from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
+from tidings.run.held import Held
 from tidings.run.options import (
     cursor_secrets,
     otlp_headers,
@@ -40,19 +45,18 @@ def run_api(settings: Settings) -> NoReturn:
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
-    engines, jwks = wiring.engines(settings, host), accounts.jwks_fetcher()
+    engines = wiring.engines(settings, host)
+    accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
 
     def app() -> Asgi:
         requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(operations())
-        client, access = engines.dynamo.it, accounts.NoAccessTokens()
-        tenants = accounts.tenant_reader(client, host.clock)
-        credentials = accounts.credentials(client, tenants, jwks.it, access, host.clock)
-        limits = EdgeLimits(wiring.limiter(settings, engines.redis.it, host), tenants)
-        services = _services(engines, host.clock, credentials, limits, requests)
-        return make_app(services, _options(settings))
+        known = accounts.it
+        credentials = Credentials(known.api_keys, NoAccessTokens(), known.users)
+        limits = EdgeLimits(wiring.limiter(settings, engines.redis.it, host), known.tenants)
+        return make_app(_services(engines, host.clock, credentials, limits, requests), _options(settings))
 
-    return [*engines.components, jwks, HttpServer(settings, app, host.tasks)]
+    return [*engines.components, accounts, HttpServer(settings, app, host.tasks)]
 
 
 def _services(
@@ -97,3 +101,11 @@ def operations() -> Iterator[str]:
     for route in chain.from_iterable(router.routes for router in ROUTERS):
         for method in sorted(getattr(route, "methods", None) or ()):
             yield f"{method} {getattr(route, 'path', '')}"
+
+
+class NoAccessTokens:
+    """For an installation that issues none."""
+
+    async def verify(self, token: str) -> Principal:
+        del token
+        raise TidingsError(Code.CREDENTIAL_INVALID, "The credential is not one of ours.")

@@ -12,6 +12,7 @@ from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item
 from tidings.tables.items.accounts import API_KEY_KEY, TENANT
+from tidings.tables.keys import KeyPartError
 from tidings.tables.patterns import accounts as patterns
 
 _PREFIX = "key#"
@@ -39,6 +40,8 @@ class DynamoApiKeyStore:
     async def find(self, name: ApiKeyName, /) -> ApiKey | None:
         try:
             item = await self._client.get(patterns.FIND_API_KEY, _key(name))
+        except KeyPartError:
+            return None
         except DynamoError as error:
             raise unread(error) from error
         return None if item is None else _key_of(item)
@@ -65,7 +68,7 @@ class DynamoApiKeyStore:
                 values={":now": time_text(at_ms)},
                 repeatable=True,
             )
-        except ConditionFailedError:
+        except (ConditionFailedError, KeyPartError):
             return False
         except DynamoError as error:
             raise unwritten(error) from error

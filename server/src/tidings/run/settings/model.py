@@ -139,6 +139,65 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
     ] = 300.0
 
 
+class AccountsSettings(Struct, frozen=True, kw_only=True):
+    """Who may come in, and how long a process may go on with what it knew. The same in every process."""
+
+    token_max_lifetime_s: Annotated[
+        int,
+        Meta(description="The longest life that a user's token may have.", ge=60, le=30 * 86_400),
+    ] = 86_400
+    token_kept_s: Annotated[
+        float,
+        Meta(
+            description="For how long a token that was verified is taken again without a look at keys and "
+            "settings. 0: each is verified each time.",
+            ge=0,
+            le=60,
+        ),
+    ] = 10.0
+    tenant_refresh_s: Annotated[
+        float, Meta(description="Within this a change of a tenant's settings holds everywhere.", gt=0, le=600)
+    ] = 30.0
+    api_key_refresh_s: Annotated[
+        float, Meta(description="Within this a revoked API key stops working everywhere.", gt=0, le=600)
+    ] = 10.0
+    signing_key_refresh_s: Annotated[
+        float,
+        Meta(
+            description="How often registered keys are read; within twice this a retired one is known everywhere.",
+            gt=0,
+            le=600,
+        ),
+    ] = 15.0
+    jwks_refresh_s: Annotated[
+        float,
+        Meta(
+            description="How often a tenant's JWKS URL is fetched; within twice this a key that left it is refused.",
+            ge=10,
+            le=3600,
+        ),
+    ] = 300.0
+    jwks_unknown_kid_s: Annotated[
+        float,
+        Meta(description="Tokens with unknown keys cause one fetch per tenant in this time.", ge=1, le=600),
+    ] = 30.0
+    jwks_outage_s: Annotated[
+        float,
+        Meta(description="While the URL fails, keys are used until they are this old.", ge=60, le=86_400),
+    ] = 3600.0
+    jwks_timeout_s: Annotated[float, Meta(description="For a whole fetch.", gt=0, le=30)] = 3.0
+    jwks_max_bytes: Annotated[
+        int, Meta(description="The largest JWKS document that is taken.", ge=1024, le=1_048_576)
+    ] = 65_536
+    jwks_reach: Annotated[
+        Literal["public", "private", "local"],
+        Meta(
+            description="Where JWKS URLs may lead. `public`: public addresses, by https; `private`: those of "
+            "private networks too; `local`: this machine too, and by plain http: for development."
+        ),
+    ] = "public"
+
+
 class EnginesSettings(Struct, frozen=True, kw_only=True):
     """The engines that `tidings engines start` runs on this machine; nothing here matters in production."""
 
@@ -184,5 +243,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     limits: LimitsSettings = field(default_factory=LimitsSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     process: ProcessSettings = field(default_factory=ProcessSettings)
+    accounts: AccountsSettings = field(default_factory=AccountsSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)
