@@ -10,10 +10,12 @@ from typing import Annotated, Any, override
 from fastapi import Depends, Header, Request, Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from pydantic import ValidationError
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api import bodies
 from tidings.api.cursors import Cursors
+from tidings.api.faults import told_faults
 from tidings.api.options import Options
 from tidings.api.ports import Allowance
 from tidings.api.schemas.ids import USER_ID, UserName
@@ -81,12 +83,20 @@ def acting(principal: Principal, named: str | None) -> UserId | None:
     """Whose rights count. An API key may name a user of its tenant; a user is himself."""
     if named is None:
         return principal.user
-    user = USER_ID.validate_python(named)
+    user = _user_named(named)
     if principal.user is not None and principal.user != user:
         raise TidingsError(Code.FORBIDDEN, "A user acts for nobody else.")
     if principal.user is None and Scope.ACT_AS_USER not in principal.scopes:
         raise TidingsError(Code.FORBIDDEN, f"The API key lacks the scope {Scope.ACT_AS_USER}.")
     return user
+
+
+def _user_named(text: str) -> UserId:
+    try:
+        return USER_ID.validate_python(text)
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("header", "Tidings-User")} for fault in error.errors()]
+        raise told_faults(faults) from None
 
 
 async def _count(
