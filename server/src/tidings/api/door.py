@@ -50,6 +50,11 @@ class Call:
     def tenant(self) -> TenantId:
         return self.principal.tenant
 
+    @property
+    def is_server(self) -> bool:
+        """The tenant's server on its own account, with the right to look after its users."""
+        return self.principal.user is None and self.user is None and Scope.USERS in self.principal.scopes
+
 
 @dataclass(frozen=True, slots=True)
 class UserCall:
@@ -216,10 +221,19 @@ type AsUser = Annotated[UserCall, Depends(as_user)]
 
 
 async def as_users_server(call: AnyCall) -> Call:
-    """The tenant's server, with the right to look after its users."""
-    if call.principal.user is not None or Scope.USERS not in call.principal.scopes:
+    if not call.is_server:
         raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
     return call
 
 
 type AsUsersServer = Annotated[Call, Depends(as_users_server)]
+
+
+async def as_looker(call: AnyCall) -> Call:
+    """Who may look at the users of the tenant: each of them, and the tenant's server."""
+    if call.user is None and not call.is_server:
+        raise TidingsError(Code.FORBIDDEN, f"This takes a user, or an API key with the scope {Scope.USERS}.")
+    return call
+
+
+type AsLooker = Annotated[Call, Depends(as_looker)]

@@ -26,6 +26,9 @@ _TAGS = {
     "chats": "Direct chats and groups.",
     "members": "Who is in a group, and as what.",
     "messages": "Send, read, edit, redact, react.",
+    "login": "Coming in by phone, and staying in.",
+    "sessions": "Where a user is logged in.",
+    "users": "Profiles, and what a tenant's server does with its users.",
 }
 
 

@@ -20,6 +20,9 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.CREDENTIAL_INVALID: 401,
     Code.CREDENTIAL_EXPIRED: 401,
     Code.RATE_LIMITED: 429,
+    Code.USER_NOT_FOUND: 404,
+    Code.USER_EXISTS: 409,
+    Code.PHONE_TAKEN: 409,
     Code.CHAT_NOT_FOUND: 404,
     Code.CHAT_FULL: 409,
     Code.STAYS_USED_UP: 409,
@@ -108,9 +111,9 @@ def is_retryable(code: Code) -> bool:
 
 def retry_after_ms(error: TidingsError) -> int | None:
     """Said by who refused; else, where waiting helps, spread by chance so that not all come back at once."""
-    said = error.details.get("retry_after_ms")
-    if isinstance(said, int):
-        return said
+    for name, factor in (("retry_after_ms", 1), ("retry_after_s", 1000)):
+        if isinstance(said := error.details.get(name), int | float):
+            return math.ceil(said * factor)
     if STATUS[error.code] != _UNAVAILABLE:
         return None
     return _AGAIN_MS + secrets.randbelow(_SPREAD_MS)
