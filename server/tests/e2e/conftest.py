@@ -18,7 +18,7 @@ from fixtures.tables import REGION, Tables
 
 from tidings.accounts.api_keys import ApiKeys
 from tidings.accounts.model import Scope
-from tidings.accounts.store import DynamoApiKeyStore
+from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client

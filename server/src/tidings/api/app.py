@@ -13,15 +13,30 @@ from tidings.api.envelope import Envelope, request_id_of
 from tidings.api.explorer import add_explorer
 from tidings.api.faults import told_faults
 from tidings.api.options import Options
-from tidings.api.routes import chats, members, messages
+from tidings.api.routes import chats, login, members, messages, sessions, users
 from tidings.api.services import Services
 from tidings.kernel.errors import TidingsError
 
-ROUTERS = (chats.router, members.router, messages.router)
+ROUTERS = (chats.router, members.router, messages.router, login.router, sessions.router, users.router)
 
 
 def make_app(services: Services, options: Options) -> FastAPI:
     """An ASGI app. It opens and closes nothing: who made the services ends them."""
+    app = described()
+    app.state.edge = Edge(services, options, Cursors(options.cursor_secrets))
+    add_explorer(app)
+    _tell_errors(app, options)
+    app.add_middleware(
+        Envelope,
+        telemetry=services.telemetry,
+        docs_root=options.docs_root,
+        trusts_trace=options.trusts_trace,
+    )
+    return app
+
+
+def described() -> FastAPI:
+    """The routes alone, with nothing behind them: enough for the description."""
     app = FastAPI(
         title=openapi.TITLE,
         version=openapi.VERSION,
@@ -29,18 +44,9 @@ def make_app(services: Services, options: Options) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.edge = Edge(services, options, Cursors(options.cursor_secrets))
     for router in ROUTERS:
         app.include_router(router)
-    add_explorer(app)
-    _tell_errors(app, options)
     openapi.describe(app)
-    app.add_middleware(
-        Envelope,
-        telemetry=services.telemetry,
-        docs_root=options.docs_root,
-        trusts_trace=options.trusts_trace,
-    )
     return app
 
 

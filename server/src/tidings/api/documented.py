@@ -61,13 +61,13 @@ def _repeat(model: type[Shape] | None) -> dict[int | str, dict[str, Any]]:
 def _responses(codes: Iterable[Code]) -> dict[int | str, dict[str, Any]]:
     ordered = sorted(set(codes), key=lambda code: (problems.STATUS[code], code))
     return {
-        status: _response(status, list(group))
+        status: _response(list(group))
         for status, group in groupby(ordered, key=lambda code: problems.STATUS[code])
     }
 
 
-def _response(status: int, codes: list[Code]) -> dict[str, Any]:
-    examples = {code.value: {"value": _example(code, status)} for code in codes}
+def _response(codes: list[Code]) -> dict[str, Any]:
+    examples = {code.value: {"$ref": f"#/components/examples/{code}"} for code in codes}
     return {
         "model": Problem,
         "description": ", ".join(f"`{code}`" for code in codes),
@@ -75,11 +75,16 @@ def _response(status: int, codes: list[Code]) -> dict[str, Any]:
     }
 
 
-def _example(code: Code, status: int) -> dict[str, object]:
+def examples() -> dict[str, Any]:
+    """One of each code, which the routes that can answer with it refer to."""
+    return {code.value: {"summary": problems.title(code), "value": _example(code)} for code in Code}
+
+
+def _example(code: Code) -> dict[str, object]:
     return {
         "type": f"/{DOCS}#{code}",
         "title": problems.title(code),
-        "status": status,
+        "status": problems.STATUS[code],
         "detail": "What was wrong, for people.",
         "code": code.value,
         "retryable": problems.is_retryable(code),

@@ -10,10 +10,12 @@ from typing import Annotated, Any, override
 from fastapi import Depends, Header, Request, Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from pydantic import ValidationError
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api import bodies
 from tidings.api.cursors import Cursors
+from tidings.api.faults import told_faults
 from tidings.api.options import Options
 from tidings.api.ports import Allowance
 from tidings.api.schemas.ids import USER_ID, UserName
@@ -48,6 +50,11 @@ class Call:
     def tenant(self) -> TenantId:
         return self.principal.tenant
 
+    @property
+    def is_server(self) -> bool:
+        """The tenant's server on its own account, with the right to look after its users."""
+        return self.principal.user is None and self.user is None and Scope.USERS in self.principal.scopes
+
 
 @dataclass(frozen=True, slots=True)
 class UserCall:
@@ -81,12 +88,20 @@ def acting(principal: Principal, named: str | None) -> UserId | None:
     """Whose rights count. An API key may name a user of its tenant; a user is himself."""
     if named is None:
         return principal.user
-    user = USER_ID.validate_python(named)
+    user = _user_named(named)
     if principal.user is not None and principal.user != user:
         raise TidingsError(Code.FORBIDDEN, "A user acts for nobody else.")
     if principal.user is None and Scope.ACT_AS_USER not in principal.scopes:
         raise TidingsError(Code.FORBIDDEN, f"The API key lacks the scope {Scope.ACT_AS_USER}.")
     return user
+
+
+def _user_named(text: str) -> UserId:
+    try:
+        return USER_ID.validate_python(text)
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("header", "Tidings-User")} for fault in error.errors()]
+        raise told_faults(faults) from None
 
 
 async def _count(
@@ -206,10 +221,19 @@ type AsUser = Annotated[UserCall, Depends(as_user)]
 
 
 async def as_users_server(call: AnyCall) -> Call:
-    """The tenant's server, with the right to look after its users."""
-    if call.principal.user is not None or Scope.USERS not in call.principal.scopes:
+    if not call.is_server:
         raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
     return call
 
 
 type AsUsersServer = Annotated[Call, Depends(as_users_server)]
+
+
+async def as_looker(call: AnyCall) -> Call:
+    """Who may look at the users of the tenant: each of them, and the tenant's server."""
+    if call.user is None and not call.is_server:
+        raise TidingsError(Code.FORBIDDEN, f"This takes a user, or an API key with the scope {Scope.USERS}.")
+    return call
+
+
+type AsLooker = Annotated[Call, Depends(as_looker)]

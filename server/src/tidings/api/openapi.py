@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from tidings.api import problems
+from tidings.api.documented import examples
 from tidings.api.envelope import REQUEST_ID
 
 TITLE = "Tidings"
@@ -25,6 +26,9 @@ _TAGS = {
     "chats": "Direct chats and groups.",
     "members": "Who is in a group, and as what.",
     "messages": "Send, read, edit, redact, react.",
+    "login": "Coming in by phone, and staying in.",
+    "sessions": "Where a user is logged in.",
+    "users": "Profiles, and what a tenant's server does with its users.",
 }
 
 
@@ -45,6 +49,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for operation in operations(found):
         _mend(operation)
     found["components"]["headers"] = {"RequestId": _REQUEST_ID}
+    told = {code for operation in operations(found) for code in codes_of(operation)}
+    found["components"]["examples"] = {code: example for code, example in examples().items() if code in told}
     schemas = found["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -54,6 +60,12 @@ def _document(app: FastAPI) -> dict[str, Any]:
 def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for path in document["paths"].values():
         yield from (operation for method, operation in path.items() if method in _METHODS)
+
+
+def codes_of(operation: dict[str, Any]) -> set[str]:
+    """The error codes that an operation says it can answer with."""
+    contents = (response.get("content", {}) for response in operation["responses"].values())
+    return {code for content in contents for code in content.get(problems.MEDIA_TYPE, {}).get("examples", ())}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,9 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.CREDENTIAL_INVALID: 401,
     Code.CREDENTIAL_EXPIRED: 401,
     Code.RATE_LIMITED: 429,
+    Code.USER_NOT_FOUND: 404,
+    Code.USER_EXISTS: 409,
+    Code.PHONE_TAKEN: 409,
     Code.CHAT_NOT_FOUND: 404,
     Code.CHAT_FULL: 409,
     Code.STAYS_USED_UP: 409,
@@ -67,7 +70,12 @@ MEDIA_TYPE = "application/problem+json"
 FROM_HTTP = {404: Code.ROUTE_UNKNOWN, 405: Code.METHOD_NOT_ALLOWED, 413: Code.REQUEST_TOO_LARGE}
 _SERVER_FAULT, _UNAVAILABLE, _UNAUTHORIZED = 500, 503, 401
 _AGAIN_MS, _SPREAD_MS = 500, 1_500
-_SPOKEN = "Something went wrong in Tidings. It is logged under the request's id."
+_SPOKEN = {
+    Code.OUTCOME_UNKNOWN: "It is not known whether this was done. Repeat it with the same key: that settles it.",
+    _SERVER_FAULT: "Something went wrong in Tidings. It is logged under the request's id.",
+    _UNAVAILABLE: "This can't be done right now; nothing is wrong with the request.",
+}
+"""In place of messages that may name what is inside."""
 
 log = structlog.get_logger(source=__name__)
 
@@ -79,12 +87,12 @@ def told(error: TidingsError, request_id: str, docs_root: str) -> Response:
         "type": docs_root + error.docs,
         "title": title(error.code),
         "status": status,
-        "detail": _SPOKEN if is_ours(error) else error.message,
+        "detail": spoken(error),
         "code": error.code,
         "retryable": error.retryable,
         "request_id": request_id,
     }
-    if error.hint:
+    if error.hint and not is_ours(error):
         body["hint"] = error.hint
     if again_ms is not None:
         body["retry_after_ms"] = again_ms
@@ -103,9 +111,9 @@ def is_retryable(code: Code) -> bool:
 
 def retry_after_ms(error: TidingsError) -> int | None:
     """Said by who refused; else, where waiting helps, spread by chance so that not all come back at once."""
-    said = error.details.get("retry_after_ms")
-    if isinstance(said, int):
-        return said
+    for name, factor in (("retry_after_ms", 1), ("retry_after_s", 1000)):
+        if isinstance(said := error.details.get(name), int | float):
+            return math.ceil(said * factor)
     if STATUS[error.code] != _UNAVAILABLE:
         return None
     return _AGAIN_MS + secrets.randbelow(_SPREAD_MS)
@@ -120,19 +128,30 @@ def _headers(status: int, again_ms: int | None) -> dict[str, str]:
     return headers
 
 
+def spoken(error: TidingsError) -> str:
+    if not is_ours(error):
+        return error.message
+    return _SPOKEN.get(error.code) or _SPOKEN[STATUS[error.code]]
+
+
 def is_ours(error: TidingsError) -> bool:
-    """Told without its message, which may name what is inside."""
-    return STATUS[error.code] == _SERVER_FAULT
+    """The server's, not the caller's: its message is for the log."""
+    return STATUS[error.code] >= _SERVER_FAULT
 
 
-def note(error: Exception, request: Request) -> None:
-    log.error("request failed", method=request.method, path=request.url.path, exc_info=error)
+def note(error: TidingsError, request: Request) -> None:
+    """A mistake with its trace; what passes by itself in a line."""
+    where = {"method": request.method, "path": request.url.path, "error_code": error.code.value}
+    if STATUS[error.code] == _SERVER_FAULT:
+        log.error("request failed", **where, exc_info=error)
+    else:
+        log.warning("request not served", **where, reason=error.message)
 
 
 def unforeseen(error: Exception, request: Request) -> TidingsError:
     """A fault of ours, or of something that we use."""
-    note(error, request)
-    return TidingsError(Code.INTERNAL, _SPOKEN)
+    log.error("request failed", method=request.method, path=request.url.path, exc_info=error)
+    return TidingsError(Code.INTERNAL, "unforeseen")
 
 
 def from_http(error: HTTPException) -> TidingsError:

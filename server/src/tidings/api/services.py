@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from tidings.accounts.phone import PhoneLogin
+from tidings.accounts.sessions import Sessions
+from tidings.accounts.users import Users
 from tidings.api.ports import Credentials, Limits, NoLimits, NoTelemetry, Sending, Telemetry
 from tidings.chats.look import Look
 from tidings.chats.manage import Manage
@@ -18,5 +21,8 @@ class Services:
     send: Sending
     change: Change[Standing]
     history: History
+    phone: PhoneLogin
+    sessions: Sessions
+    users: Users
     limits: Limits = field(default_factory=NoLimits)
     telemetry: Telemetry = field(default_factory=NoTelemetry)

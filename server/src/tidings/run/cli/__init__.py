@@ -13,6 +13,7 @@ COMMANDS = {
     "config": "What is set, where it came from, and what can be set.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "run": "A process of Tidings, in the foreground: the REST edge.",
+    "protocol": "What Tidings speaks, as documents for clients.",
     "tables": "The DynamoDB tables: plan, apply, check.",
     "tenant": "Tenants: what they have set, their keys and API keys.",
     "token": "Users' tokens: mint one to try, or see why one is refused.",
