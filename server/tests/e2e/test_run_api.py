@@ -41,7 +41,7 @@ def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     assert api.ask("GET", "/v1/nothing-there").status == 404
     ready = api.wait_for_status("/readyz", 200)
     assert {name for name, part in ready["components"].items() if part["ok"]} >= {
-        *("tables", "dynamo_client", "dynamo", "redis", "keys", "accounts", "http")
+        *("tables", "dynamo_client", "dynamo", "redis", "kms", "accounts", "http")
     }
     page = api.get("/metrics")[1]
     assert 'tidings_dynamo_calls_total{pattern="leases.probe"}' in page

@@ -16,7 +16,8 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
-from tidings.run.settings.model import AccountsSettings, DynamoSettings
+from tidings.run.settings.accounts import AccountsSettings
+from tidings.run.settings.model import DynamoSettings
 from tidings.tenants import settings as tenants
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore

@@ -6,21 +6,19 @@ from itertools import chain
 from typing import NoReturn
 
 from tidings.accounts.credentials import Credentials
-from tidings.accounts.model import Principal
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
-from tidings.api.ports import Limits, Telemetry
+from tidings.api.ports import Telemetry
 from tidings.api.services import Services
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
-from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
 from tidings.run import wiring
-from tidings.run.accounts import open_accounts
+from tidings.run.accounts import Accounts, open_accounts
+from tidings.run.edge.doors import PhoneLimits, PhoneTenants, SessionTokens
 from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
@@ -32,6 +30,7 @@ from tidings.run.options import (
     refuse_faulty,
     trusted_proxies,
 )
+from tidings.run.people import people_of, phone_login
 from tidings.run.settings import Settings
 
 log = logs.get(__name__)
@@ -51,27 +50,41 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     def app() -> Asgi:
         requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(operations())
-        known = accounts.it
-        credentials = Credentials(known.api_keys, NoAccessTokens(), known.users)
-        limits = EdgeLimits(wiring.limiter(settings, engines.redis.it, host), known.tenants)
-        return make_app(_services(engines, host.clock, credentials, limits, requests), _options(settings))
+        return make_app(_services(settings, host, engines, accounts.it, requests), _options(settings))
 
     return [*engines.components, accounts, HttpServer(settings, app, host.tasks)]
 
 
 def _services(
-    engines: wiring.Engines, clock: Clock, credentials: Credentials, limits: Limits, requests: Telemetry
+    settings: Settings, host: Host, engines: wiring.Engines, accounts: Accounts, requests: Telemetry
 ) -> Services:
-    client = engines.dynamo.it
-    cases = wiring.use_cases(client, engines.keys.it, clock)
+    client, clock = engines.dynamo.it, host.clock
+    keys = wiring.key_ring(settings, client, engines.kms.it, clock)
+    limiter = wiring.limiter(settings, engines.redis.it, host)
+    cases = wiring.use_cases(client, keys, clock)
+    people = people_of(settings, client, clock, engines.kms.it, keys)
+    phone, outbox = phone_login(
+        settings,
+        client,
+        clock,
+        people,
+        keys=keys,
+        limits=PhoneLimits(limiter),
+        tenants=PhoneTenants(accounts.tenants),
+    )
+    # what still waits when the process stops is not sent: people ask again
+    _ = host.tasks.spawn("sms outbox", outbox.run())
     return Services(
-        credentials=credentials,
+        credentials=Credentials(accounts.api_keys, SessionTokens(people.access, people.live), accounts.users),
         chats=cases.manage,
         look=Look(DynamoShelf(client, cases.rows)),
         send=cases.send,
         change=cases.change,
         history=cases.history,
-        limits=limits,
+        phone=phone,
+        sessions=people.sessions,
+        users=people.users,
+        limits=EdgeLimits(limiter, accounts.tenants),
         telemetry=requests,
     )
 
@@ -101,11 +114,3 @@ def operations() -> Iterator[str]:
     for route in chain.from_iterable(router.routes for router in ROUTERS):
         for method in sorted(getattr(route, "methods", None) or ()):
             yield f"{method} {getattr(route, 'path', '')}"
-
-
-class NoAccessTokens:
-    """For an installation that issues none."""
-
-    async def verify(self, token: str) -> Principal:
-        del token
-        raise TidingsError(Code.CREDENTIAL_INVALID, "The credential is not one of ours.")

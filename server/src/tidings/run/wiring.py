@@ -34,13 +34,15 @@ from tidings.platform.lifecycle.run import Host
 from tidings.platform.redis.client import Redis
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.run.held import Held
-from tidings.run.keys import open_keys
+from tidings.run.keys import kms_of, policy_of
 from tidings.run.options import dynamo_endpoint, limit_policies, redis_options
 from tidings.run.settings import Settings
 from tidings.run.tables import DeclaredTables
 from tidings.tables.items.accounts import LEASE
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.keys import KeyRing
+from tidings.tenants.ports import Kms
+from tidings.tenants.store import DynamoKeyStore
 
 BUILDS = (dynamo_endpoint, redis_options, limit_policies)
 """What `refuse_faulty` tries before any process starts."""
@@ -54,12 +56,12 @@ class Engines:
     tables: DeclaredTables
     dynamo: Held[Client]
     redis: Held[Redis]
-    keys: Held[KeyRing]
+    kms: Held[Kms]
     probe: Probe
 
     @property
     def components(self) -> Sequence[Component]:
-        return [self.tables, self.dynamo, self.probe, self.redis, self.keys]
+        return [self.tables, self.dynamo, self.probe, self.redis, self.kms]
 
 
 def engines(settings: Settings, host: Host) -> Engines:
@@ -69,7 +71,7 @@ def engines(settings: Settings, host: Host) -> Engines:
         dynamo=dynamo,
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),
-        keys=Held("keys", lambda: open_keys(settings, dynamo.it, host.clock)),
+        kms=Held("kms", lambda: kms_of(settings)),
     )
 
 
@@ -112,6 +114,10 @@ async def _connected(settings: Settings) -> AsyncIterator[Redis]:
         yield redis
     finally:
         await redis.close()
+
+
+def key_ring(settings: Settings, client: Client, kms: Kms, clock: Clock) -> KeyRing:
+    return KeyRing(DynamoKeyStore(client), kms, clock, policy_of(settings.encryption))
 
 
 def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:

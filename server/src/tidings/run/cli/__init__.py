@@ -18,6 +18,7 @@ COMMANDS = {
     "tenant": "Tenants: what they have set, their keys and API keys.",
     "token": "Users' tokens: mint one to try, or see why one is refused.",
     "topics": "The Kafka topics: plan, apply, check.",
+    "user": "Users and their sessions.",
 }
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from tidings.kernel.secrets import Secret
+from tidings.run.settings.accounts import AccountsSettings, Endpoint
 from tidings.run.settings.serving import (
     ApiSettings,
     LimitsSettings,
@@ -17,7 +18,6 @@ from tidings.run.settings.serving import (
     TelemetrySettings,
 )
 
-Endpoint = Annotated[str, Meta(pattern=r"^(aws|https?://.+)$")]
 Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
 Prefix = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{0,64}$")]
 
@@ -137,65 +137,6 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
         float,
         Meta(description="How long a process may go on with an older key after a rotation elsewhere.", gt=0),
     ] = 300.0
-
-
-class AccountsSettings(Struct, frozen=True, kw_only=True):
-    """Who may come in, and how long a process may go on with what it knew. The same in every process."""
-
-    token_max_lifetime_s: Annotated[
-        int,
-        Meta(description="The longest life that a user's token may have.", ge=60, le=30 * 86_400),
-    ] = 86_400
-    token_kept_s: Annotated[
-        float,
-        Meta(
-            description="For how long a token that was verified is taken again without a look at keys and "
-            "settings. 0: each is verified each time.",
-            ge=0,
-            le=60,
-        ),
-    ] = 10.0
-    tenant_refresh_s: Annotated[
-        float, Meta(description="Within this a change of a tenant's settings holds everywhere.", gt=0, le=600)
-    ] = 30.0
-    api_key_refresh_s: Annotated[
-        float, Meta(description="Within this a revoked API key stops working everywhere.", gt=0, le=600)
-    ] = 10.0
-    signing_key_refresh_s: Annotated[
-        float,
-        Meta(
-            description="How often registered keys are read; within twice this a retired one is known everywhere.",
-            gt=0,
-            le=600,
-        ),
-    ] = 15.0
-    jwks_refresh_s: Annotated[
-        float,
-        Meta(
-            description="How often a tenant's JWKS URL is fetched; within twice this a key that left it is refused.",
-            ge=10,
-            le=3600,
-        ),
-    ] = 300.0
-    jwks_unknown_kid_s: Annotated[
-        float,
-        Meta(description="Tokens with unknown keys cause one fetch per tenant in this time.", ge=1, le=600),
-    ] = 30.0
-    jwks_outage_s: Annotated[
-        float,
-        Meta(description="While the URL fails, keys are used until they are this old.", ge=60, le=86_400),
-    ] = 3600.0
-    jwks_timeout_s: Annotated[float, Meta(description="For a whole fetch.", gt=0, le=30)] = 3.0
-    jwks_max_bytes: Annotated[
-        int, Meta(description="The largest JWKS document that is taken.", ge=1024, le=1_048_576)
-    ] = 65_536
-    jwks_reach: Annotated[
-        Literal["public", "private", "local"],
-        Meta(
-            description="Where JWKS URLs may lead. `public`: public addresses, by https; `private`: those of "
-            "private networks too; `local`: this machine too, and by plain http: for development."
-        ),
-    ] = "public"
 
 
 class EnginesSettings(Struct, frozen=True, kw_only=True):
