@@ -36,17 +36,17 @@ class Interval(NamedTuple):
 class Membership(Struct, frozen=True, kw_only=True):
     """A user's row in a chat. It is never deleted, because people come back.
 
-    `role_since`, `unblocked_at`: the sequences of the entries that gave the role and that lifted the last block.
+    `right_since`: the entry that last gave a right beyond membership; in a group a role, in a direct chat the end of a
+    block.
     """
 
     user: UserId
     role: Role
     intervals: tuple[Interval, ...]
-    role_since: int = 0
+    right_since: int = 0
     muted_until_ms: int | None = None
     blocks_other: bool = False
     blocked_by_other: bool = False
-    unblocked_at: int = 0
 
     @property
     def is_member(self) -> bool:
@@ -56,15 +56,14 @@ class Membership(Struct, frozen=True, kw_only=True):
 class Standing(NamedTuple):
     """What a permission hangs on. `role` None: not a member (any more).
 
-    Each right with the entry that gave it: `since` let him in, `role_since` gave the role, `unblocked_at` lifted a block.
+    With the entries that gave it: `since` let him in, `right_since` gave the role or lifted a block.
     """
 
     type: ChatType
     role: Role | None
     is_blocked: bool = False
     since: int = 0
-    role_since: int = 0
-    unblocked_at: int = 0
+    right_since: int = 0
 
 
 class Part[T](NamedTuple):
@@ -113,8 +112,7 @@ def standing_of(chat: ChatId, row: Membership | None) -> Standing:
         row.role,
         is_blocked=row.blocks_other or row.blocked_by_other,
         since=row.intervals[-1].joined + 1,
-        role_since=row.role_since,
-        unblocked_at=row.unblocked_at,
+        right_since=row.right_since,
     )
 
 

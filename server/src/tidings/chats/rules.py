@@ -61,9 +61,11 @@ def refuse(action: Action, standing: Standing, after: int | None = None) -> Code
         return Code.NOT_A_MEMBER
     if action not in PERMISSIONS.get((standing.type, standing.role), frozenset()):
         return Code.FORBIDDEN
-    if action not in OF_EVERY_ROLE[standing.type] and _is_newer(standing.role_since, after):
+    has_new_right = _is_newer(standing.right_since, after)
+    if has_new_right and action not in OF_EVERY_ROLE[standing.type]:
         return Code.FORBIDDEN
-    if action in SILENCED_BY_BLOCK and (standing.is_blocked or _is_newer(standing.unblocked_at, after)):
+    was_blocked = has_new_right and standing.type is ChatType.DIRECT
+    if (standing.is_blocked or was_blocked) and action in SILENCED_BY_BLOCK:
         return Code.BLOCKED
     return None
 

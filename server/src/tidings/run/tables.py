@@ -5,6 +5,7 @@ from typing import override
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.reconcile import Verdict
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.health import Health, Pulse, describe
 from tidings.platform.lifecycle.tasks import Tasks
@@ -13,7 +14,7 @@ from tidings.run.settings.model import DynamoSettings
 from tidings.tables import diff
 from tidings.tables.control import ControlPlane, connect, find_gaps, is_aws
 from tidings.tables.declaration import TABLES
-from tidings.tables.diff import Aspect, Plan, Verdict
+from tidings.tables.diff import Aspect, Plan
 
 log = logs.get(__name__)
 

@@ -4,18 +4,17 @@ So it is safe to repeat and to interrupt. It decides nothing about what differs 
 (`control`); it refuses the whole plan if any of it would destroy something.
 """
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.tables.diff import Aspect, Change, Plan, TablePlan, Verdict, plan_table
+from tidings.kernel.reconcile import Pace, Step, Verdict
+from tidings.tables.diff import Aspect, Change, Plan, TablePlan, plan_table
 from tidings.tables.model import Table
 from tidings.tables.seen import Seen
 
-PAUSE_FIRST_S = 0.05
-PAUSE_LAST_S = 5.0
+PACE = Pace(timeout_s=1800, effect_s=60, longest_pause_s=5)
 
 
 class Engine(Protocol):
@@ -34,33 +33,6 @@ class Engine(Protocol):
         """Ask for one step of one change; returns before it is made. False: busy, ask again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What is being done, for a person who watches."""
-
-    table: str
-    doing: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How long to wait for an engine that works (`timeout_s`) and for one that says it is done (`effect_s`)."""
-
-    timeout_s: float = 1800
-    effect_s: float = 60
-    now: Callable[[], float] = time.monotonic
-    pause: Callable[[float], None] = time.sleep
-
-    def beats(self, for_s: float) -> Iterator[None]:
-        deadline = self.now() + for_s
-        pause_s = PAUSE_FIRST_S
-        yield
-        while self.now() < deadline:
-            self.pause(pause_s)
-            pause_s = min(pause_s * 1.5, PAUSE_LAST_S)
-            yield
-
-
 def refuse_destruction(plan: Plan) -> None:
     if not plan.destroyed:
         return
@@ -73,7 +45,7 @@ def refuse_destruction(plan: Plan) -> None:
     )
 
 
-def apply(engine: Engine, plan: Plan, tell: Callable[[Step], None], pace: Pace | None = None) -> None:
+def apply(engine: Engine, plan: Plan, tell: Callable[[Step], None], pace: Pace = PACE) -> None:
     """All missing tables are asked for first, so that they are made at the same time."""
     refuse_destruction(plan)
     missing = list(_with(Verdict.CREATE, plan))
@@ -81,7 +53,7 @@ def apply(engine: Engine, plan: Plan, tell: Callable[[Step], None], pace: Pace |
         tell(Step(entry.name, "creating"))
         engine.create(_declared(entry))
     for entry in [*_with(Verdict.CHANGE, plan), *missing]:
-        _Table(engine, _declared(entry), tell, pace or Pace()).reconcile()
+        _Table(engine, _declared(entry), tell, pace).reconcile()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tidings.kernel.reconcile import Verdict
 from tidings.tables.model import Index, Key, Table, Units
 from tidings.tables.seen import Seen, SeenIndex
 
@@ -41,14 +42,6 @@ class Change:
     index: str = ""
     note: str = ""
     destroys: str = ""
-
-
-class Verdict(StrEnum):
-    CREATE = "create"
-    CHANGE = "change"
-    UNCHANGED = "unchanged"
-    REFUSED = "refused"
-    UNKNOWN = "unknown extra"
 
 
 @dataclass(frozen=True, slots=True)

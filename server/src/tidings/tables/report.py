@@ -2,45 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
 
+from tidings.kernel.reconcile import TONES, Line, Tone, Verdict
 from tidings.tables import cost
 from tidings.tables.diff import (
     Aspect,
     Change,
     Plan,
     TablePlan,
-    Verdict,
     capacity_target,
     show_keys,
     show_units,
 )
 from tidings.tables.model import Table, Units
-
-
-class Tone(StrEnum):
-    GOOD = "good"
-    CHANGE = "change"
-    BAD = "bad"
-    QUIET = "quiet"
-    PLAIN = "plain"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    text: str
-    tone: Tone = Tone.PLAIN
-
-
-TONES = {
-    Verdict.CREATE: Tone.GOOD,
-    Verdict.CHANGE: Tone.CHANGE,
-    Verdict.UNCHANGED: Tone.QUIET,
-    Verdict.REFUSED: Tone.BAD,
-    Verdict.UNKNOWN: Tone.QUIET,
-}
 
 
 def lines(plan: Plan) -> Iterator[Line]:

@@ -4,18 +4,17 @@ So it is safe to repeat and to interrupt. It decides nothing about what differs 
 (`control`); it refuses the whole plan if any of it would destroy or, unasked, reorder something.
 """
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.topics.diff import Change, Plan, TopicPlan, Verdict, plan_topic
+from tidings.kernel.reconcile import Pace, Step, Verdict
+from tidings.topics.diff import Change, Plan, TopicPlan, plan_topic
 from tidings.topics.model import Wanted
 from tidings.topics.seen import Seen
 
-PAUSE_FIRST_S = 0.05
-PAUSE_LAST_S = 2.0
+PACE = Pace(timeout_s=120, effect_s=120, longest_pause_s=2)
 
 
 class Cluster(Protocol):
@@ -34,32 +33,6 @@ class Cluster(Protocol):
         """Whether each broker by itself tells of the topics and all their partitions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What is being done, for a person who watches."""
-
-    topic: str
-    doing: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How long to wait until a topic stands as it was asked for."""
-
-    timeout_s: float = 120
-    now: Callable[[], float] = time.monotonic
-    pause: Callable[[float], None] = time.sleep
-
-    def beats(self) -> Iterator[None]:
-        deadline = self.now() + self.timeout_s
-        pause_s = PAUSE_FIRST_S
-        yield
-        while self.now() < deadline:
-            self.pause(pause_s)
-            pause_s = min(pause_s * 1.5, PAUSE_LAST_S)
-            yield
-
-
 def refuse(plan: Plan) -> None:
     if not plan.refused:
         return
@@ -74,7 +47,7 @@ def refuse(plan: Plan) -> None:
     )
 
 
-def apply(cluster: Cluster, plan: Plan, tell: Callable[[Step], None], pace: Pace | None = None) -> None:
+def apply(cluster: Cluster, plan: Plan, tell: Callable[[Step], None], pace: Pace = PACE) -> None:
     """All missing topics are asked for first, so that they are made at the same time."""
     refuse(plan)
     missing = list(_with(Verdict.CREATE, plan))
@@ -83,14 +56,14 @@ def apply(cluster: Cluster, plan: Plan, tell: Callable[[Step], None], pace: Pace
         cluster.create(_declared(entry))
     todo = [*missing, *_with(Verdict.CHANGE, plan)]
     for entry in todo:
-        _Topic(cluster, _declared(entry), tell, pace or Pace()).reconcile()
+        _Topic(cluster, _declared(entry), tell, pace).reconcile()
     if todo:
-        _await_everywhere(cluster, [_declared(entry) for entry in todo], pace or Pace())
+        _await_everywhere(cluster, [_declared(entry) for entry in todo], pace)
 
 
 def _await_everywhere(cluster: Cluster, wants: list[Wanted], pace: Pace) -> None:
     """A client asks any broker, and one that has not heard yet would say that there is no such topic."""
-    for _ in pace.beats():
+    for _ in pace.beats(pace.timeout_s):
         if cluster.is_known_everywhere(wants):
             return
     raise TidingsError(
@@ -119,7 +92,7 @@ class _Topic:
         return plan_topic(self.want, seen, allow_reorder=True).changes
 
     def _await_made(self, change: Change) -> None:
-        for _ in self.pace.beats():
+        for _ in self.pace.beats(self.pace.timeout_s):
             if change not in self._differences(self._settled()):
                 return
         raise TidingsError(
@@ -129,7 +102,7 @@ class _Topic:
         )
 
     def _settled(self) -> Seen:
-        for _ in self.pace.beats():
+        for _ in self.pace.beats(self.pace.timeout_s):
             seen = self.cluster.look(self.want.name)
             if seen is not None and seen.is_settled:
                 return seen

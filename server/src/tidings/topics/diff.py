@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidings.kernel.reconcile import Verdict
 from tidings.topics.model import Wanted
 from tidings.topics.seen import CLEANUP, MAX_MESSAGE, MIN_IN_SYNC, RETENTION, UNCLEAN, Seen
 
@@ -45,14 +46,6 @@ class Change:
     @property
     def refused(self) -> str:
         return self.destroys or self.reorders
-
-
-class Verdict(StrEnum):
-    CREATE = "create"
-    CHANGE = "change"
-    UNCHANGED = "unchanged"
-    REFUSED = "refused"
-    UNKNOWN = "unknown extra"
 
 
 @dataclass(frozen=True, slots=True)

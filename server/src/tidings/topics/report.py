@@ -2,34 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
-from tidings.topics.diff import Change, Plan, TopicPlan, Verdict, show_hours
+from tidings.kernel.reconcile import TONES, Line, Tone, Verdict
+from tidings.topics.diff import Change, Plan, TopicPlan, show_hours
 from tidings.topics.model import Wanted
-
-
-class Tone(StrEnum):
-    GOOD = "good"
-    CHANGE = "change"
-    BAD = "bad"
-    QUIET = "quiet"
-    PLAIN = "plain"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    text: str
-    tone: Tone = Tone.PLAIN
-
-
-TONES = {
-    Verdict.CREATE: Tone.GOOD,
-    Verdict.CHANGE: Tone.CHANGE,
-    Verdict.UNCHANGED: Tone.QUIET,
-    Verdict.REFUSED: Tone.BAD,
-    Verdict.UNKNOWN: Tone.QUIET,
-}
 
 
 def lines(plan: Plan) -> Iterator[Line]:

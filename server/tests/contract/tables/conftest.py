@@ -1,7 +1,7 @@
 """An installation of its own for each test: the tables' control plane on a real engine, under its own prefix."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ from fixtures.engines import Dynamo, Space
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine, Wish
 from tidings.run.cli import tidings
-from tidings.tables.apply import Pace, apply
+from tidings.tables.apply import PACE, apply
 from tidings.tables.control import ControlPlane, connect, find_gaps
 from tidings.tables.declaration import BY_NAME, TABLES
 from tidings.tables.diff import Plan, plan
@@ -43,7 +43,7 @@ class Installation:
         return plan(tables, seen, prefix=self.prefix, not_known=self.plane.not_known)
 
     def apply(self, tables: tuple[Table, ...] = TABLES) -> None:
-        apply(self.plane, self.plan(tables), lambda _: None, Pace(timeout_s=60, effect_s=10))
+        apply(self.plane, self.plan(tables), lambda _: None, replace(PACE, timeout_s=60, effect_s=10))
 
     def run(self, *arguments: str, **settings: str) -> Result:
         """`tidings tables …` with its settings in the environment."""

@@ -8,8 +8,9 @@ from click.testing import Result
 from contract.tables.conftest import Installation
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.reconcile import Verdict
 from tidings.tables.declaration import TABLES, USERS
-from tidings.tables.diff import TAG_PREFIX, TAG_TABLE, Aspect, Verdict
+from tidings.tables.diff import TAG_PREFIX, TAG_TABLE, Aspect
 from tidings.tables.model import Units
 
 

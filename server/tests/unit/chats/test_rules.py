@@ -109,11 +109,11 @@ def after_entry(what: str, row: Membership, sequence: int) -> Membership:
         case "leave" if row.is_member:
             return left(row, sequence)
         case "promote" | "demote" | "hand over" if row.is_member:
-            return replace(row, role=IN_A_GROUP[what], role_since=sequence)
+            return replace(row, role=IN_A_GROUP[what], right_since=sequence)
         case "block":
             return replace(row, blocked_by_other=True)
         case "unblock" if row.blocked_by_other:
-            return replace(row, blocked_by_other=False, unblocked_at=sequence)
+            return replace(row, blocked_by_other=False, right_since=sequence)
         case _:
             return row
 

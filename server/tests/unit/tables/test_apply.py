@@ -7,7 +7,8 @@ import pytest
 from unit.tables.seen_tables import PREFIX, as_declared
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.tables.apply import Pace, Step, apply
+from tidings.kernel.reconcile import Step
+from tidings.tables.apply import PACE, apply
 from tidings.tables.declaration import MESSAGES, TABLES, USERS
 from tidings.tables.diff import Aspect, Change, plan
 from tidings.tables.model import Key, Table
@@ -76,7 +77,7 @@ def _made(table: Table, seen: Seen, change: Change) -> Seen:
 
 def run(engine: FakeEngine, tables: tuple[Table, ...] = TABLES, timeout_s: float = 1800) -> list[Step]:
     steps: list[Step] = []
-    pace = Pace(timeout_s=timeout_s, now=engine.clock.now, pause=engine.clock.pause)
+    pace = replace(PACE, timeout_s=timeout_s, now=engine.clock.now, pause=engine.clock.pause)
     apply(engine, plan(tables, engine.there, prefix=PREFIX), steps.append, pace)
     return steps
 

@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 from unit.tables.seen_tables import PREFIX, as_declared
 
+from tidings.kernel.reconcile import Verdict
 from tidings.tables.declaration import CHAT_MEMBERSHIPS, INBOX, MESSAGES, TABLES, USERS
-from tidings.tables.diff import TAG_PREFIX, TAG_TABLE, Aspect, Change, TablePlan, Verdict, plan, wanted
+from tidings.tables.diff import TAG_PREFIX, TAG_TABLE, Aspect, Change, TablePlan, plan, wanted
 from tidings.tables.model import Key, KeyType, StreamView, Table, TableClass, Units
 from tidings.tables.seen import Seen
 

@@ -3,10 +3,11 @@ from decimal import Decimal
 
 from unit.tables.seen_tables import PREFIX, as_declared
 
+from tidings.kernel.reconcile import Tone
 from tidings.tables.declaration import MESSAGES, TABLES, USERS
 from tidings.tables.diff import Aspect, Plan, plan
 from tidings.tables.model import Key, Units
-from tidings.tables.report import Tone, lines, price
+from tidings.tables.report import lines, price
 from tidings.tables.seen import Seen
 
 

@@ -8,7 +8,8 @@ import pytest
 from unit.topics.standing import MESSAGES, NOTICES, as_declared, partitions, want
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.topics.apply import Pace, Step, apply
+from tidings.kernel.reconcile import Pace, Step
+from tidings.topics.apply import PACE, apply
 from tidings.topics.diff import Change, Plan, plan
 from tidings.topics.model import Size, Wanted
 from tidings.topics.seen import Seen
@@ -55,7 +56,7 @@ class FakeCluster:
 
 def pace(beats: int = 20) -> Pace:
     ticks: Iterator[int] = iter(range(1000))
-    return Pace(timeout_s=beats, now=lambda: next(ticks), pause=lambda _: None)
+    return replace(PACE, timeout_s=beats, now=lambda: next(ticks), pause=lambda _: None)
 
 
 def tell(_: Step) -> None: ...

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from unit.topics.standing import MESSAGES, NOTICES, as_declared, partitions, want
 
-from tidings.topics.diff import Aspect, Verdict, plan, plan_topic
+from tidings.kernel.reconcile import Verdict
+from tidings.topics.diff import Aspect, plan, plan_topic
 from tidings.topics.model import Size
 from tidings.topics.report import lines
 

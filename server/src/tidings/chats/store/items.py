@@ -55,11 +55,10 @@ def membership_of(item: Item) -> Membership:
         user=UserId(item["user_id"].partition("#")[2]),
         role=Role(item["role"]),
         intervals=tuple(Interval(*(int(n) for n in pair)) for pair in item["intervals"]),
-        role_since=int(item.get("role_since", 0)),
+        right_since=int(item.get("right_since", 0)),
         muted_until_ms=None if item.get("muted_until") is None else int(item["muted_until"]),
         blocks_other=item.get("blocks", False),
         blocked_by_other=item.get("blocked", False),
-        unblocked_at=int(item.get("unblocked_at", 0)),
     )
 
 

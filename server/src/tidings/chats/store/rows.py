@@ -109,7 +109,7 @@ class DynamoRows:
         return self._with_count(patterns.REMOVE_MEMBER, chat, -1, [self._row(chat.key, seen, after)])
 
     def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int) -> Beside:
-        placed = ((seen, replace(after, role_since=sequence)) for seen, after in changes)
+        placed = ((seen, replace(after, right_since=sequence)) for seen, after in changes)
         return Beside(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in placed))
 
     def renaming(self, chat: Chat, name: str) -> Beside:
@@ -124,7 +124,7 @@ class DynamoRows:
 
     def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> Beside:
         is_blocked = unblocked_at is None
-        lifted = "" if is_blocked else ", unblocked_at = :at"
+        lifted = "" if is_blocked else ", right_since = :at"
         values: dict[str, Value] = {":is_blocked": is_blocked} | ({} if is_blocked else {":at": unblocked_at})
         marks = [
             Update(
@@ -148,13 +148,13 @@ class DynamoRows:
         return Update(
             table=_MEMBERS,
             key=items.membership_key(chat, after.user),
-            update="SET intervals = :after, #r = :role, role_since = :since",
+            update="SET intervals = :after, #r = :role, right_since = :since",
             condition="intervals = :seen AND #r = :seen_role",
             names={"#r": "role"},
             values={
                 ":after": items.intervals_value(after.intervals),
                 ":role": after.role.value,
-                ":since": after.role_since,
+                ":since": after.right_since,
                 ":seen": items.intervals_value(seen.intervals),
                 ":seen_role": seen.role.value,
             },

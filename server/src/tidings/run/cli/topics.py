@@ -1,33 +1,21 @@
 """`tidings topics plan | apply | check | doc`."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import click
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.reconcile import Verdict
 from tidings.platform.kafka.connection import Connection
+from tidings.run.cli.plans import progress, show
 from tidings.run.settings.load import load
 from tidings.run.settings.model import KafkaSettings
 from tidings.topics import diff, page, report
-from tidings.topics.apply import Pace, Step, apply
+from tidings.topics.apply import PACE, apply
 from tidings.topics.control import ControlPlane
 from tidings.topics.declaration import RETIRED, TOPICS
 from tidings.topics.model import Size, wanted
 
-if TYPE_CHECKING:
-    from rich.progress import TaskID
-
-STYLES = {
-    report.Tone.GOOD: "green",
-    report.Tone.CHANGE: "yellow",
-    report.Tone.BAD: "bold red",
-    report.Tone.QUIET: "dim",
-    report.Tone.PLAIN: "",
-}
 _ALLOW_REORDER = click.option(
     "--allow-reorder", is_flag=True, help="More partitions, though records under way may lose their order."
 )
@@ -43,7 +31,7 @@ def group() -> None:
 def plan_(*, allow_reorder: bool) -> None:
     """Show what `apply` would do to each topic. Changes nothing."""
     settings = load().settings.kafka
-    _print(report.lines(_plan(_plane(settings), settings, allow_reorder=allow_reorder)))
+    show(report.lines(_plan(_plane(settings), settings, allow_reorder=allow_reorder)))
 
 
 @group.command(name="apply")
@@ -55,7 +43,7 @@ def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
     plane = _plane(settings)
     plan = _plan(plane, settings, allow_reorder=allow_reorder)
     _apply(plane, plan, timeout_s)
-    todo = sum(entry.verdict in (diff.Verdict.CREATE, diff.Verdict.CHANGE) for entry in plan.topics)
+    todo = sum(entry.verdict in (Verdict.CREATE, Verdict.CHANGE) for entry in plan.topics)
     click.echo(f"ok: {todo} of {len(TOPICS)} topics created or changed")
 
 
@@ -111,19 +99,5 @@ def _plan(plane: ControlPlane, settings: KafkaSettings, *, allow_reorder: bool =
 
 
 def _apply(plane: ControlPlane, plan: diff.Plan, timeout_s: float) -> None:
-    columns = (SpinnerColumn(), TextColumn("{task.fields[topic]}"), TextColumn("{task.description}"))
-    with Progress(*columns, TimeElapsedColumn(), console=Console()) as progress:
-        tasks: dict[str, TaskID] = {}
-
-        def tell(step: Step) -> None:
-            if step.topic not in tasks:
-                tasks[step.topic] = progress.add_task(step.doing, topic=step.topic, total=1)
-            progress.update(tasks[step.topic], description=step.doing, completed=step.doing == "done")
-
-        apply(plane, plan, tell, Pace(timeout_s=timeout_s))
-
-
-def _print(lines: Iterable[report.Line]) -> None:
-    console = Console(soft_wrap=True)
-    for line in lines:
-        console.print(Text(line.text, style=STYLES[line.tone]))
+    with progress() as tell:
+        apply(plane, plan, tell, replace(PACE, timeout_s=timeout_s))

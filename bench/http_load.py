@@ -1,0 +1,143 @@
+"""An open-loop HTTP loader: requests start when the clock says, however slow the answers are.
+
+Latency counts from the moment a request was due, so that a server that stalls is charged for everybody who waited.
+Cheap, because it shares the machine with what it measures: one process, keep-alive connections, no URL handling.
+"""
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import cast, override
+
+import httptools
+
+BAD = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    kind: str
+    method: str
+    path: str
+    headers: str = ""
+    body: bytes = b""
+
+    def encode(self, host: str) -> bytes:
+        head = f"{self.method} {self.path} HTTP/1.1\r\nHost: {host}\r\n{self.headers}"
+        if self.body:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(self.body)}\r\n"
+        return head.encode() + b"\r\n" + self.body
+
+
+@dataclass
+class Outcome:
+    """What a run saw. Latencies in seconds, by kind; statuses by kind."""
+
+    latencies: dict[str, list[float]] = field(default_factory=dict)
+    statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
+    first_bad: bytes = b""
+
+    def note(self, kind: str, status: int, took_s: float, body: bytes) -> None:
+        self.latencies.setdefault(kind, []).append(took_s)
+        self.statuses[kind, status] += 1
+        if status >= BAD and not self.first_bad:
+            self.first_bad = body
+
+    def percentile_ms(self, kind: str, share: float) -> float:
+        ordered = sorted(self.latencies[kind])
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000
+
+
+class _Connection(asyncio.Protocol):
+    """One request at a time; free again when its answer is complete."""
+
+    def __init__(self, free: Callable[["_Connection"], None]) -> None:
+        self._free = free
+        self._parser = httptools.HttpResponseParser(self)
+        self._answer: asyncio.Future[tuple[int, bytes]] | None = None
+        self._body = bytearray()
+        self._transport: asyncio.Transport | None = None
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    async def ask(self, request: bytes) -> tuple[int, bytes]:
+        if self._transport is None:
+            raise ConnectionError("not connected yet")
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return await self._answer
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        answer, self._answer = self._answer, None
+        body = bytes(self._body)
+        self._body.clear()
+        self._free(self)
+        if answer is not None and not answer.done():
+            answer.set_result((self._parser.get_status_code(), body))
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(exc or ConnectionResetError("the server closed"))
+
+
+class Loader:
+    """Connections spread over several ports: one server process each, as a balancer would."""
+
+    def __init__(self, ports: list[int], connections: int) -> None:
+        self._ports = ports
+        self._count = connections
+        self._idle: deque[_Connection] = deque()
+        self._waiting: deque[asyncio.Future[_Connection]] = deque()
+        self.outcome = Outcome()
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in range(self._count):
+            port = self._ports[number % len(self._ports)]
+            _, connection = await loop.create_connection(lambda: _Connection(self._free), "127.0.0.1", port)
+            self._idle.append(connection)
+
+    def _free(self, connection: _Connection) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                return
+        self._idle.append(connection)
+
+    async def ask(self, request: Request, due: float) -> tuple[int, bytes]:
+        if self._idle:
+            connection = self._idle.popleft()
+        else:
+            waiter: asyncio.Future[_Connection] = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            connection = await waiter
+        status, body = await connection.ask(request.encode("127.0.0.1"))
+        self.outcome.note(request.kind, status, time.perf_counter() - due, body)
+        return status, body
+
+    async def run(self, requests: Iterator[Request], per_s: float, for_s: float) -> Outcome:
+        began = time.perf_counter()
+        tasks: set[asyncio.Task[object]] = set()
+        for number in range(int(per_s * for_s)):
+            due = began + number / per_s
+            delay = due - time.perf_counter()
+            if delay > 0:
+                await asyncio.sleep(delay)
+            task: asyncio.Task[object] = asyncio.create_task(self.ask(next(requests), due))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        await asyncio.gather(*tasks)
+        return self.outcome

@@ -1,0 +1,43 @@
+"""How `tidings tables` and `tidings topics` show a plan and the making of it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from tidings.kernel.reconcile import Line, Step, Tone
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+_STYLES = {
+    Tone.GOOD: "green",
+    Tone.CHANGE: "yellow",
+    Tone.BAD: "bold red",
+    Tone.QUIET: "dim",
+    Tone.PLAIN: "",
+}
+
+
+def show(lines: Iterable[Line]) -> None:
+    console = Console(soft_wrap=True)
+    for line in lines:
+        console.print(Text(line.text, style=_STYLES[line.tone]))
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Step], None]]:
+    """A line for each thing that is made; call what it gives with every step."""
+    columns = (SpinnerColumn(), TextColumn("{task.fields[name]}"), TextColumn("{task.description}"))
+    with Progress(*columns, TimeElapsedColumn(), console=Console()) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(step: Step) -> None:
+            if step.name not in tasks:
+                tasks[step.name] = bars.add_task(step.doing, name=step.name, total=1)
+            bars.update(tasks[step.name], description=step.doing, completed=step.doing == "done")
+
+        yield tell
