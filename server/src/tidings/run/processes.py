@@ -58,7 +58,10 @@ _COMMON_SECRET = secrets.token_urlsafe(32)
 
 
 def _attend(children: dict[int, subprocess.Popen[bytes]]) -> int:
+    asked: set[int] = set()
+
     def pass_on(number: int, _: object) -> None:
+        asked.add(number)
         for pid in children:
             with suppress(ProcessLookupError):  # it ended, and is taken off the list in a moment
                 os.kill(pid, number)
@@ -73,5 +76,6 @@ def _attend(children: dict[int, subprocess.Popen[bytes]]) -> int:
             continue
         code = child.returncode = os.waitstatus_to_exitcode(status)
         outcome = outcome or (code if code >= 0 else 128 - code)
-        pass_on(signal.SIGTERM, None)
+        if not asked:  # a second signal would tell those who are draining not to wait
+            pass_on(signal.SIGTERM, None)
     return outcome
