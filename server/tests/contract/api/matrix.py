@@ -60,8 +60,10 @@ EXAMPLES: dict[str, Example] = {
     "open_direct": Example("/v1/directs", {"user": "eve"}, Reach.OWN),
     "get_chat": Example("/v1/chats/{chat}"),
     "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
-    "mute_chat": Example("/v1/chats/{chat}/mute", {"until": "2030-01-01T00:00:00Z"}),
-    "unmute_chat": Example("/v1/chats/{chat}/mute"),
+    "list_chats": Example("/v1/chats", reach=Reach.OWN),
+    "change_chat_settings": Example("/v1/chats/{chat}/settings", {"is_pinned": True}),
+    "mark_read": Example("/v1/chats/{chat}/read", {"sequence": 2}),
+    "mark_delivered": Example("/v1/chats/{chat}/delivered", {"sequence": 2}),
     "list_blocks": Example("/v1/blocks", reach=Reach.OWN),
     "block_user": Example("/v1/blocks/eve", reach=Reach.OWN),
     "unblock_user": Example("/v1/blocks/eve", reach=Reach.OWN),
@@ -73,6 +75,7 @@ EXAMPLES: dict[str, Example] = {
     "send_message": Example("/v1/chats/{chat}/messages", SAID),
     "list_messages": Example("/v1/chats/{chat}/messages", reach=Reach.PAST),
     "get_message": Example("/v1/messages/{message}", reach=Reach.PAST),
+    "get_status": Example("/v1/messages/{message}/status", reach=Reach.PAST),
     "edit_message": Example("/v1/messages/{message}", {"text": "other"}),
     "redact_message": Example("/v1/messages/{message}"),
     "react": Example("/v1/messages/{message}/reactions/+1"),
@@ -139,6 +142,7 @@ async def set_scene(house: House) -> Scene:
     await house.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
     await stage.manage.remove(chat, by(ANNA), CLEO)
     await stage.send(chat, ANNA, Scene.later)
+    await house.settle()
     await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
     return Scene(house, chat, sent.message_id)
 
