@@ -4,6 +4,7 @@ import signal
 import socket
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 import psutil
 import pytest
@@ -27,6 +28,12 @@ def is_well(api: Api) -> bool:
     return api.ask("POST", DIRECT, {"user": "ben"}).status == HTTPStatus.OK
 
 
+def unread_of(api: Api, user: str) -> Any:
+    """A chat with news; its row is written behind the answer to who sent them."""
+    chats = api.ask("GET", "/v1/chats", user=user).body["chats"]
+    return next((chat for chat in chats if chat["unread"]), None)
+
+
 def refused(port: int) -> bool:
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) != 0
@@ -38,10 +45,12 @@ def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     assert made.status == 200
     sent = api.ask("POST", f"/v1/chats/{made.body['id']}/messages", {"text": "hi", "client_message_id": "k1"})
     assert (sent.status, sent.body["sequence"]) == (201, 2)
+    listed = eventually(lambda: unread_of(api, "ben"), "line in the chat list of ben")
+    assert (listed["id"], listed["unread"], listed["last"]["text"]) == (made.body["id"], 1, "hi")
     assert api.ask("GET", "/v1/nothing-there").status == 404
     ready = api.wait_for_status("/readyz", 200)
     assert {name for name, part in ready["components"].items() if part["ok"]} >= {
-        *("tables", "dynamo_client", "dynamo", "redis", "kms", "accounts", "http")
+        *("tables", "dynamo_client", "dynamo", "redis", "kms", "keys", "accounts", "chat_lists", "http")
     }
     page = api.get("/metrics")[1]
     assert 'tidings_dynamo_calls_total{pattern="leases.probe"}' in page

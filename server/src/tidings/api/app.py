@@ -13,11 +13,19 @@ from tidings.api.envelope import Envelope, request_id_of
 from tidings.api.explorer import add_explorer
 from tidings.api.faults import told_faults
 from tidings.api.options import Options
-from tidings.api.routes import chats, login, members, messages, sessions, users
+from tidings.api.routes import chat_list, chats, login, members, messages, sessions, users
 from tidings.api.services import Services
 from tidings.kernel.errors import TidingsError
 
-ROUTERS = (chats.router, members.router, messages.router, login.router, sessions.router, users.router)
+ROUTERS = (
+    chats.router,
+    chat_list.router,
+    members.router,
+    messages.router,
+    login.router,
+    sessions.router,
+    users.router,
+)
 
 
 def make_app(services: Services, options: Options) -> FastAPI:

@@ -24,6 +24,7 @@ _REQUEST_ID = {
 }
 _TAGS = {
     "chats": "Direct chats and groups.",
+    "chat list": "One's chats with previews and what is unread; how far one got.",
     "members": "Who is in a group, and as what.",
     "messages": "Send, read, edit, redact, react.",
     "login": "Coming in by phone, and staying in.",

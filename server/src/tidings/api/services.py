@@ -9,6 +9,9 @@ from tidings.api.ports import Credentials, Limits, NoLimits, NoTelemetry, Sendin
 from tidings.chats.look import Look
 from tidings.chats.manage import Manage
 from tidings.chats.model import Standing
+from tidings.delivery.chat_list import ChatList
+from tidings.delivery.status import Statuses
+from tidings.delivery.watermarks import Marking
 from tidings.messages.change import Change
 from tidings.messages.history import History
 
@@ -21,6 +24,9 @@ class Services:
     send: Sending
     change: Change[Standing]
     history: History
+    chat_list: ChatList
+    marking: Marking
+    statuses: Statuses
     phone: PhoneLogin
     sessions: Sessions
     users: Users

@@ -114,10 +114,6 @@ class Manage:
         draft = replace(_draft(Kind.RENAME, caller, (), name.encode()), name=name)
         await self._append(seen, caller, Action.RENAME, draft, lambda _: self._rows.renaming(seen, name))
 
-    async def mute(self, chat: ChatKey, user: UserId, until_ms: int | None) -> None:
-        if not await self._rows.mute(chat, user, until_ms):
-            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
-
     async def block(
         self, tenant: TenantId, caller: Caller, other: UserId, *, is_blocked: bool = True
     ) -> None:

@@ -10,6 +10,10 @@ from msgspec import Struct
 
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 
+SMALL_UP_TO = 100
+"""In a chat of more members, work for a message must not grow with them."""
+SOME_MEMBERS = 5
+
 
 class ChatType(StrEnum):
     DIRECT = "direct"
@@ -44,7 +48,6 @@ class Membership(Struct, frozen=True, kw_only=True):
     role: Role
     intervals: tuple[Interval, ...]
     right_since: int = 0
-    muted_until_ms: int | None = None
     blocks_other: bool = False
     blocked_by_other: bool = False
 
@@ -79,7 +82,10 @@ class Chat(Struct, frozen=True, kw_only=True):
     created_by: UserId
     member_count: int
     name: str | None = None
-    is_large: bool = False
+    large_since: int | None = None
+    """The entry with which there were more than `SMALL_UP_TO` members. Large is for good."""
+    some_members: frozenset[UserId] = frozenset()
+    """A few of them, for people to look at."""
 
 
 _DIRECT_MARK, _GROUP_MARK = "d", "g"

@@ -30,10 +30,6 @@ class Rows(Protocol):
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]: ...
 
-    async def mute(self, chat: ChatKey, user: UserId, until_ms: int | None) -> bool:
-        """False: there is no such row."""
-        ...
-
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
         """False: they have a direct chat (by now), so the block must go through its log."""
         ...

@@ -33,6 +33,8 @@ class Appends[S]:
         outcome = await world.log.append(chat, [entry], beside)
         if outcome == COMMITTED:
             self._lane(chat).begin(entry)
+            if world.told is not None:
+                world.told(chat, [entry])
             return Begun(entry, is_new=True)
         first = outcome.entry if isinstance(outcome, Occupied) else None
         return Begun(first, is_new=False)

@@ -7,7 +7,8 @@ one judges it anew, against a log that tells whether it stands.
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -35,13 +36,20 @@ MAX_BATCH = 25
 type Answer = Appended | TidingsError
 
 
+class Told(Protocol):
+    """Hears of entries once they are committed. Off the ack path: it must not wait, and it must not raise."""
+
+    def __call__(self, chat: ChatKey, entries: Sequence[Entry], /) -> None: ...
+
+
 class World[S](NamedTuple):
-    """What every lane of a process shares."""
+    """What every lane of a process shares. `told` misses what a process that died had committed last."""
 
     log: Log
     members: Members[S]
     clock: Clock
     epoch: int
+    told: Told | None = None
 
 
 class Waiting[S]:
@@ -240,6 +248,8 @@ class Lane[S]:
                 for waiting, entry in zip(batch, entries, strict=True):
                     view.apply(entry)
                     self._settle(waiting, Appended(entry.sequence, is_repeat=False))
+                if self._world.told is not None:
+                    self._world.told(self.chat, entries)
             case Occupied(there):
                 if there is not None and there.sequence == view.head + 1:
                     view.apply(there)

@@ -2,10 +2,12 @@
 
 import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import NoReturn
 
 from tidings.accounts.credentials import Credentials
+from tidings.accounts.phone import PhoneLogin
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
@@ -13,11 +15,13 @@ from tidings.api.services import Services
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
 from tidings.kernel.secrets import Secret
+from tidings.limits.limit import Limiter
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
 from tidings.run import wiring
 from tidings.run.accounts import Accounts, open_accounts
+from tidings.run.chat_lists import ChatLists
 from tidings.run.edge.doors import PhoneLimits, PhoneTenants, SessionTokens
 from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
@@ -30,7 +34,7 @@ from tidings.run.options import (
     refuse_faulty,
     trusted_proxies,
 )
-from tidings.run.people import people_of, phone_login
+from tidings.run.people import People, people_of, phone_login
 from tidings.run.settings import Settings
 
 log = logs.get(__name__)
@@ -46,47 +50,63 @@ def run_api(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
+    lists = wiring.chat_lists(engines, host)
 
     def app() -> Asgi:
         requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(operations())
-        return make_app(_services(settings, host, engines, accounts.it, requests), _options(settings))
+        joined = Joined(settings, host, engines, accounts.it, lists.it)
+        return make_app(joined.services(requests), _options(settings))
 
-    return [*engines.components, accounts, HttpServer(settings, app, host.tasks)]
+    return [*engines.components, accounts, lists, HttpServer(settings, app, host.tasks)]
 
 
-def _services(
-    settings: Settings, host: Host, engines: wiring.Engines, accounts: Accounts, requests: Telemetry
-) -> Services:
-    client, clock = engines.dynamo.it, host.clock
-    keys = wiring.key_ring(settings, client, engines.kms.it, clock)
-    limiter = wiring.limiter(settings, engines.redis.it, host)
-    cases = wiring.use_cases(client, keys, clock)
-    people = people_of(settings, client, clock, engines.kms.it, keys)
-    phone, outbox = phone_login(
-        settings,
-        client,
-        clock,
-        people,
-        keys=keys,
-        limits=PhoneLimits(limiter),
-        tenants=PhoneTenants(accounts.tenants),
-    )
-    # what still waits when the process stops is not sent: people ask again
-    _ = host.tasks.spawn("sms outbox", outbox.run())
-    return Services(
-        credentials=Credentials(accounts.api_keys, SessionTokens(people.access, people.live), accounts.users),
-        chats=cases.manage,
-        look=Look(DynamoShelf(client, cases.rows)),
-        send=cases.send,
-        change=cases.change,
-        history=cases.history,
-        phone=phone,
-        sessions=people.sessions,
-        users=people.users,
-        limits=EdgeLimits(limiter, accounts.tenants),
-        telemetry=requests,
-    )
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Everything that was opened, to be joined into the edge's services."""
+
+    settings: Settings
+    host: Host
+    engines: wiring.Engines
+    accounts: Accounts
+    lists: ChatLists
+
+    def services(self, requests: Telemetry) -> Services:
+        client, keys = self.engines.dynamo.it, self.engines.keys.it
+        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
+        cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit)
+        people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
+        access = SessionTokens(people.access, people.live)
+        return Services(
+            credentials=Credentials(self.accounts.api_keys, access, self.accounts.users),
+            chats=cases.manage,
+            look=Look(DynamoShelf(client, cases.rows)),
+            send=cases.send,
+            change=cases.change,
+            history=cases.history,
+            chat_list=self.lists.chat_list,
+            marking=self.lists.marking,
+            statuses=self.lists.statuses,
+            phone=self._phone(people, limiter),
+            sessions=people.sessions,
+            users=people.users,
+            limits=EdgeLimits(limiter, self.accounts.tenants),
+            telemetry=requests,
+        )
+
+    def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:
+        login, outbox = phone_login(
+            self.settings,
+            self.engines.dynamo.it,
+            self.host.clock,
+            people,
+            keys=self.engines.keys.it,
+            limits=PhoneLimits(limiter),
+            tenants=PhoneTenants(self.accounts.tenants),
+        )
+        # what still waits when the process stops is not sent: people ask again
+        _ = self.host.tasks.spawn("sms outbox", outbox.run())
+        return login
 
 
 def _options(settings: Settings) -> Options:

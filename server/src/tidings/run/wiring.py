@@ -4,7 +4,7 @@ Adapters meet use cases here and nowhere else. What is particular to one kind of
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 from tidings.chats.manage import Manage
@@ -19,7 +19,7 @@ from tidings.limits.store import RedisBuckets
 from tidings.messages.append import Appends
 from tidings.messages.change import Change, Permits
 from tidings.messages.history import History
-from tidings.messages.lane import World
+from tidings.messages.lane import Told, World
 from tidings.messages.model import Check
 from tidings.messages.ports import Keys
 from tidings.messages.send import Send
@@ -33,6 +33,7 @@ from tidings.platform.lifecycle.probe import Probe, ProbeOptions
 from tidings.platform.lifecycle.run import Host
 from tidings.platform.redis.client import Redis
 from tidings.platform.telemetry.metrics import Metrics
+from tidings.run.chat_lists import ChatLists, join_chat_lists
 from tidings.run.held import Held
 from tidings.run.keys import kms_of, policy_of
 from tidings.run.options import dynamo_endpoint, limit_policies, redis_options
@@ -57,22 +58,29 @@ class Engines:
     dynamo: Held[Client]
     redis: Held[Redis]
     kms: Held[Kms]
+    keys: Held[KeyRing]
     probe: Probe
 
     @property
     def components(self) -> Sequence[Component]:
-        return [self.tables, self.dynamo, self.probe, self.redis, self.kms]
+        return [self.tables, self.dynamo, self.probe, self.redis, self.kms, self.keys]
 
 
 def engines(settings: Settings, host: Host) -> Engines:
     dynamo = Held("dynamo_client", lambda: _dynamo(settings, host.metrics))
+    kms = Held("kms", lambda: kms_of(settings))
     return Engines(
         tables=DeclaredTables(settings.dynamo, host.tasks, host.clock),
         dynamo=dynamo,
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),
-        kms=Held("kms", lambda: kms_of(settings)),
+        kms=kms,
+        keys=Held("keys", lambda: nullcontext(_key_ring(settings, dynamo.it, kms.it, host.clock))),
     )
+
+
+def _key_ring(settings: Settings, client: Client, kms: Kms, clock: Clock) -> KeyRing:
+    return KeyRing(DynamoKeyStore(client), kms, clock, policy_of(settings.encryption))
 
 
 @asynccontextmanager
@@ -116,10 +124,6 @@ async def _connected(settings: Settings) -> AsyncIterator[Redis]:
         await redis.close()
 
 
-def key_ring(settings: Settings, client: Client, kms: Kms, clock: Clock) -> KeyRing:
-    return KeyRing(DynamoKeyStore(client), kms, clock, policy_of(settings.encryption))
-
-
 def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
     shared = RedisBuckets(redis, timeout_s=settings.limits.timeout_s)
     made = Limiter(shared, LocalBuckets(host.clock), limit_policies(settings), host.clock)
@@ -131,6 +135,26 @@ def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
         lambda: {"allowed": counts.allowed, "refused": counts.refused, "local": counts.local},
     )
     return made
+
+
+def chat_lists(engines: Engines, host: Host) -> Held[ChatLists]:
+    """Stopped after what appends and before the client: what was committed gets its rows."""
+    return Held("chat_lists", lambda: _followed(engines, host))
+
+
+@asynccontextmanager
+async def _followed(engines: Engines, host: Host) -> AsyncIterator[ChatLists]:
+    lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock)
+    host.metrics.tally(
+        "chat_list_rows_late_total",
+        "Times that rows of a chat wait for its next entry.",
+        lambda: lists.after_commit.dropped,
+    )
+    lists.after_commit.start()
+    try:
+        yield lists
+    finally:
+        await lists.after_commit.stop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +170,10 @@ class UseCases:
     history: History
 
 
-def use_cases(client: Client, keys: Keys, clock: Clock) -> UseCases:
+def use_cases(client: Client, keys: Keys, clock: Clock, told: Told) -> UseCases:
+    """`told` hears of what is committed, off the path of the answer."""
     rows, reader, changes = DynamoRows(client, clock), DynamoReader(client), DynamoChanges()
-    appends = Appends(World(DynamoLog(client, clock), rows, clock, epoch=0))
+    appends = Appends(World(DynamoLog(client, clock), rows, clock, epoch=0, told=told))
     return UseCases(
         appends=appends,
         rows=rows,

@@ -40,13 +40,14 @@ MS_DIGITS = 13
 
 CONTENT_BYTES = 4096
 SEAL_BYTES = 33  # AES-256-GCM: 1 of form, 4 of key version, 12 of nonce, 16 of tag
-PREVIEW_BYTES = 240  # so that the largest chat-list row is still one write unit
+PREVIEW_BYTES = 180  # so that the largest chat-list row is still one write unit
 
 INTERVALS = 8  # how often one may leave a chat and come back
 JOINED_AT_ONCE = 97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows
 EMOJI = 20
 EMOJI_BYTES = 32
 REACTORS = 20  # in all of a message, not for each emoji
+SOME_MEMBERS = 7  # of a chat, for its line in a chat list: five, and room for a race
 LIVE_BROADCASTS = 1000
 CATEGORIES = 50
 CHUNK_USERS = 100

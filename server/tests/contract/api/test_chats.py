@@ -90,21 +90,5 @@ def test_a_block_silences_and_is_listed_until_it_is_undone(play: Play) -> None:
     play(scene)
 
 
-def test_muting_is_shown_to_the_one_who_muted(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
-        anna = house.user(ANNA)
-        made = await anna.ok("POST", "/v1/directs", {"user": BEN})
-        at = f"/v1/chats/{made['id']}"
-        await anna.ok("PUT", f"{at}/mute", {"until": "2027-01-01T01:00:00+01:00"})
-        assert (await anna.ok("GET", at))["muted_until"] == "2027-01-01T00:00:00.000Z"
-        assert "muted_until" not in await house.user(BEN).ok("GET", at)
-        await anna.ok("DELETE", f"{at}/mute")
-        assert "muted_until" not in await anna.ok("GET", at)
-        assert await anna.code("PUT", f"{at}/mute", {"until": "2027-01-01"}) is Code.REQUEST_INVALID
-
-    play(scene)
-
-
 def key(name: str) -> dict[str, str]:
     return {"idempotency-key": name}

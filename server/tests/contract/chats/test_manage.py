@@ -198,17 +198,3 @@ def test_a_stranger_who_is_blocked_can_not_begin_a_chat(play: Play) -> None:
         assert await stage.kinds(chat) == [Kind.CREATE]
 
     play(scene)
-
-
-def test_muting_is_the_members_own_affair(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        chat = await stage.group(BEN)
-        await stage.manage.mute(chat, BEN, 1_800_000_000_000)
-        row = await stage.rows.membership(chat, BEN)
-        assert row is not None
-        assert row.muted_until_ms == 1_800_000_000_000
-        await stage.manage.mute(chat, BEN, None)
-        assert await code_of(stage.manage.mute(chat, DORA, 1)) is Code.NOT_A_MEMBER
-        assert await stage.kinds(chat) == [Kind.CREATE]
-
-    play(scene)

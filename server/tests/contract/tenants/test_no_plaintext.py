@@ -24,7 +24,7 @@ from tidings.kernel.ids import ChatKey
 from tidings.messages.content import Content
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
-from tidings.tables.patterns import delivery as patterns
+from tidings.run.chat_lists import join_chat_lists
 from tidings.tenants.keys import KeyRing, Policy
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.sealing import ContentKey
@@ -73,13 +73,9 @@ async def send_all_shapes(stage: Stage, ring: KeyRing) -> ChatKey:
     await ring.rotate(chat.tenant)
     last = await stage.send(chat, ANNA, "nothing yet")
     await stage.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
-    keys = await ring.of(chat.tenant)
-    await stage.client.update(
-        patterns.RAISE_ROW,
-        {"user_id": f"{chat.tenant}#{ANNA}", "chat_id": f"{chat.tenant}#{chat.chat}"},
-        "SET last_sequence = :n, last_preview = :p",
-        values={":n": last.sequence, ":p": keys.seal_preview(chat, last.sequence, WORDS.encode())},
-    )
+    rows = join_chat_lists(stage.client, ring, stage.clock).rows
+    for told, entries in stage.told:
+        await rows.handle(told, entries)
     return chat
 
 

@@ -1,4 +1,4 @@
-"""Chats: make, look, rename, mute; and whom a user blocks."""
+"""Chats: make, look, rename; and whom a user blocks."""
 
 from typing import Annotated
 
@@ -12,7 +12,6 @@ from tidings.api.schemas.chats import (
     ChatMade,
     ChatShown,
     Listed,
-    Muting,
     NewDirect,
     NewGroup,
     Renaming,
@@ -85,36 +84,6 @@ async def rename_chat(call: AsUser, chat: ChatInPath, body: Renaming, key: KeyHe
     caller = Caller(call.user, optional_key(key, body.client_message_id), body.after)
     await call.services.chats.rename(call.chat(chat), caller, body.name)
     return ChatShown.of(await call.services.look.chat(call.chat(chat), call.user))
-
-
-@router.put(
-    "/chats/{chat}/mute",
-    **route(
-        "mute_chat",
-        *OF_BODIES,
-        Code.NOT_A_MEMBER,
-        touches=("memberships.mute",),
-        status_code=204,
-        summary="Mute a chat for oneself",
-    ),
-)
-async def mute_chat(call: AsUser, chat: ChatInPath, body: Muting) -> None:
-    until_ms = int(body.until.timestamp() * 1000)
-    await call.services.chats.mute(call.chat(chat), call.user, until_ms)
-
-
-@router.delete(
-    "/chats/{chat}/mute",
-    **route(
-        "unmute_chat",
-        Code.NOT_A_MEMBER,
-        touches=("memberships.mute",),
-        status_code=204,
-        summary="Hear a chat again",
-    ),
-)
-async def unmute_chat(call: AsUser, chat: ChatInPath) -> None:
-    await call.services.chats.mute(call.chat(chat), call.user, None)
 
 
 _BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *_APPEND)

@@ -1,5 +1,6 @@
 """Messages: send, read, edit, redact, react."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -7,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 from tidings.api.documented import OF_BODIES, OF_CHANGES, route
 from tidings.api.door import AsUser, Guarded, UserCall
 from tidings.api.keys import KeyHeader, optional_key, required_key
+from tidings.api.schemas.chat_list import StatusShown
 from tidings.api.schemas.ids import ChatInPath, MessageInPath
 from tidings.api.schemas.messages import (
     Changed,
@@ -17,10 +19,12 @@ from tidings.api.schemas.messages import (
     NewMessage,
     NewWords,
 )
+from tidings.delivery.model import Status
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, split_message_id
 from tidings.messages.change import Asked
-from tidings.messages.history import Page
+from tidings.messages.history import Page, Shown
+from tidings.messages.model import Kind
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["messages"])
 
@@ -38,6 +42,7 @@ _SEND = (
     "messages.append_ephemeral",
     *_FOLLOW,
 )
+_STATUS = ("chats.check", "memberships.list", "watermarks.read_members")
 _CHANGE = ("messages.read_one", "messages.append_change", *_FOLLOW)
 
 EmojiInPath = Annotated[
@@ -95,6 +100,7 @@ async def send_message(
             "messages.read_recent",
             "messages.read_after",
             "messages.read_ephemeral",
+            *_STATUS,
             *_KEYS,
         ),
         summary="Read a chat",
@@ -105,7 +111,9 @@ async def list_messages(
 ) -> HistoryShown:
     """What the caller may see of the log, newest first, with the range that the page covers."""
     key = call.chat(chat)
-    return HistoryShown.of(key, await _page(call, key, asked), call.user)
+    page = await _page(call, key, asked)
+    statuses = await _statuses(call, key, page.entries) if asked.status else {}
+    return HistoryShown.of(key, page, call.user, statuses)
 
 
 async def _page(call: UserCall, chat: ChatKey, asked: HistoryAsked) -> Page:
@@ -123,13 +131,40 @@ async def _page(call: UserCall, chat: ChatKey, asked: HistoryAsked) -> Page:
         "get_message",
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
-        touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_KEYS),
+        touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
         summary="One message by its id",
     ),
 )
 async def get_message(call: AsUser, message: MessageInPath) -> EntryShown:
     chat, sequence = _place(call, message)
-    return EntryShown.of(chat, await call.services.history.one(chat, call.user, sequence), call.user)
+    shown = await call.services.history.one(chat, call.user, sequence)
+    statuses = await _statuses(call, chat, [shown])
+    return EntryShown.of(chat, shown, call.user, statuses.get(sequence))
+
+
+@router.get(
+    "/messages/{message}/status",
+    **route(
+        "get_status",
+        *_OF_READING,
+        Code.MESSAGE_NOT_FOUND,
+        touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
+        summary="Who got a message, and who has read it",
+    ),
+)
+async def get_status(call: AsUser, message: MessageInPath) -> StatusShown:
+    chat, sequence = _place(call, message)
+    shown = await call.services.history.one(chat, call.user, sequence)
+    statuses = await _statuses(call, chat, [shown])
+    if sequence not in statuses:
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is an entry here, and it is no message.")
+    return StatusShown.of(statuses[sequence])
+
+
+async def _statuses(call: UserCall, chat: ChatKey, shown: Sequence[Shown]) -> dict[int, Status]:
+    messages = [each.entry for each in shown if each.entry.kind is Kind.MESSAGE]
+    found = await call.services.statuses.of(chat, call.user, messages)
+    return {status.sequence: status for status in found}
 
 
 @router.patch(

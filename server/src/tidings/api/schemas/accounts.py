@@ -30,7 +30,7 @@ TenantName = Annotated[
     Field(
         min_length=1,
         max_length=32,
-        pattern=r"^[A-Za-z0-9.-][A-Za-z0-9._-]*$",
+        pattern=r"^[a-z0-9][a-z0-9-]*$",
         description="Whose user wants to come in.",
         examples=["acme"],
     ),

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.ids import ClientKeyName, Position, UserName
-from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
+from tidings.api.schemas.shape import Cursor, Shape
 from tidings.chats.look import Looked
 from tidings.chats.model import ChatType, Membership
 from tidings.kernel.ids import ChatKey
@@ -81,12 +81,6 @@ class NewOwner(Keyed):
     user: UserName
 
 
-class Muting(Shape):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"until": "2026-12-31T00:00:00Z"}]})
-
-    until: Annotated[AwareDatetime, Field(strict=False, description="With an offset from UTC, or Z.")]
-
-
 class ChatShown(Shape):
     """A chat as a member sees it."""
 
@@ -98,7 +92,6 @@ class ChatShown(Shape):
     member_count: int
     created_by: str
     role: Annotated[RoleName, Field(description="What the caller is in it.")]
-    muted_until: Time | None = None
 
     @classmethod
     def of(cls, looked: Looked) -> Self:
@@ -110,7 +103,6 @@ class ChatShown(Shape):
             member_count=chat.member_count,
             created_by=chat.created_by,
             role=_role(own),
-            muted_until=spell_if(own.muted_until_ms),
         )
 
 

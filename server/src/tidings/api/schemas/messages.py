@@ -1,13 +1,16 @@
 """Messages and the other entries of a log over HTTP."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.chat_list import StatusName
 from tidings.api.schemas.chats import Keyed
 from tidings.api.schemas.ids import Position, Sequence, UserName
 from tidings.api.schemas.shape import Shape, Time, spell_if
+from tidings.delivery.model import Status
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatKey, UserId, message_id
 from tidings.messages.content import MAX_MENTIONS, Content
@@ -24,6 +27,7 @@ _ENTRY: JsonDict = {
     "sender": "anna",
     "created_at": "2026-11-15T02:11:21.957Z",
     "state": "there",
+    "status": "DELIVERED",
     "text": "Hello!",
     "mentions": ["ben"],
     "reactions": [{"emoji": "👍", "count": 2, "users": ["ben", "cleo"]}],
@@ -124,6 +128,9 @@ class EntryShown(Shape):
         Field(description="Of a message: can its content be seen?"),
     ]
     client_message_id: Annotated[str | None, Field(description="Of the caller's own entries.")] = None
+    status: Annotated[
+        StatusName | None, Field(description="Of a message: how far it got. Not in large chats.")
+    ] = None
     text: str | None = None
     data: Data | None = None
     reply_to: int | None = None
@@ -143,7 +150,7 @@ class EntryShown(Shape):
     member_count: int | None = None
 
     @classmethod
-    def of(cls, chat: ChatKey, shown: Shown, reader: UserId) -> Self:
+    def of(cls, chat: ChatKey, shown: Shown, reader: UserId, status: Status | None = None) -> Self:
         entry, state, content = shown
         return cls(
             id=message_id(chat.chat, entry.sequence),
@@ -153,6 +160,7 @@ class EntryShown(Shape):
             created_at=time_text(entry.created_at_ms),
             state=state.value,
             client_message_id=entry.client_key if entry.sender == reader else None,
+            status=status.tick.value if status and status.is_counted else None,
             text=content.text if content else None,
             data=content.data if content else None,
             reply_to=content.reply_to if content else None,
@@ -200,9 +208,12 @@ class HistoryShown(Shape):
     has_newer: bool
 
     @classmethod
-    def of(cls, chat: ChatKey, page: Page, reader: UserId) -> Self:
+    def of(cls, chat: ChatKey, page: Page, reader: UserId, statuses: Mapping[int, Status]) -> Self:
         return cls(
-            entries=[EntryShown.of(chat, shown, reader) for shown in page.entries],
+            entries=[
+                EntryShown.of(chat, shown, reader, statuses.get(shown.entry.sequence))
+                for shown in page.entries
+            ],
             covers=Covers(after=page.after, up_to=page.up_to),
             has_older=page.has_older,
             has_newer=page.has_newer,
@@ -218,6 +229,10 @@ class HistoryAsked(Shape):
     after: Annotated[Position | None, Field(strict=False, description="The oldest entries above it.")] = None
     around: Annotated[Sequence | None, Field(strict=False, description="Entries on both sides of it.")] = None
     limit: Annotated[int, Field(ge=1, le=200, strict=False)] = 50
+    status: Annotated[
+        bool,
+        Field(strict=False, description="Tell of each message how far it got. Without it: two reads less."),
+    ] = True
 
     @model_validator(mode="after")
     def _one(self) -> Self:

@@ -23,6 +23,8 @@ def chat_item(chat: Chat, now: str) -> Attributes:
         "created_at": now,
         "updated_at": now,
     }
+    if chat.some_members:
+        item["some_members"] = set(chat.some_members)
     return item if chat.name is None else item | {"name": chat.name}
 
 
@@ -34,7 +36,8 @@ def chat_of(item: Item) -> Chat:
         created_by=UserId(item["created_by"]),
         member_count=int(item["member_count"]),
         name=item.get("name"),
-        is_large=item.get("large", False),
+        large_since=None if item.get("large_since") is None else int(item["large_since"]),
+        some_members=frozenset(map(UserId, item.get("some_members", ()))),
     )
 
 
@@ -56,7 +59,6 @@ def membership_of(item: Item) -> Membership:
         role=Role(item["role"]),
         intervals=tuple(Interval(*(int(n) for n in pair)) for pair in item["intervals"]),
         right_since=int(item.get("right_since", 0)),
-        muted_until_ms=None if item.get("muted_until") is None else int(item["muted_until"]),
         blocks_other=item.get("blocks", False),
         blocked_by_other=item.get("blocked", False),
     )

@@ -4,15 +4,24 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from tidings.chats.model import Chat, Interval, Membership, Standing, standing_of
+from tidings.chats.model import (
+    SMALL_UP_TO,
+    SOME_MEMBERS,
+    Chat,
+    Interval,
+    Membership,
+    Standing,
+    standing_of,
+)
 from tidings.chats.store import items
 from tidings.kernel.clock import Clock, time_text
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.errors import DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
 from tidings.platform.dynamo.values import Value
 from tidings.tables.patterns import chats as patterns
@@ -57,23 +66,25 @@ class DynamoRows:
         rows = (items.membership_of(item) for item in found)
         return {row.user: row for row in rows}
 
-    async def mute(self, chat: ChatKey, user: UserId, until_ms: int | None) -> bool:
-        update = "REMOVE muted_until" if until_ms is None else "SET muted_until = :until"
-        values = None if until_ms is None else {":until": until_ms}
+    async def members(self, chat: ChatKey) -> Sequence[Membership]:
+        """Everybody who ever was in the chat; their intervals tell when."""
+        query = Query(condition="chat_id = :c", values={":c": items.chat_key(chat)})
+        found: list[Membership] = []
         try:
-            await self._client.update(
-                patterns.MUTE,
-                items.membership_key(chat, user),
-                update,
-                condition="attribute_exists(chat_id)",
-                values=values,
-                repeatable=True,
-            )
-        except ConditionFailedError:
-            return False
+            async for page in self._client.pages(patterns.LIST_MEMBERS, query):
+                found += [items.membership_of(item) for item in page.items]
         except DynamoError as error:
-            unwritten(error)
-        return True
+            unread(error)
+        return found
+
+    async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
+        keys = [{"chat_id": items.chat_key(ChatKey(tenant, chat))} for chat in chats]
+        try:
+            found = await self._client.batch_get(patterns.READ_MANY, keys)
+        except DynamoError as error:
+            unread(error)
+        rows = (items.chat_of(item) for item in found)
+        return {row.key.chat: row for row in rows}
 
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
         no_chat = Check(table=_CHATS, key={"chat_id": items.chat_key(chat)}, condition=ABSENT)
@@ -103,10 +114,10 @@ class DynamoRows:
     def admission(self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]) -> Beside:
         rows = list(after)
         actions = [self._row(chat.key, seen.get(row.user), row) for row in rows]
-        return self._with_count(patterns.ADD_MEMBERS, chat, len(rows), actions)
+        return self._with_count(patterns.ADD_MEMBERS, chat, rows, actions)
 
     def removal(self, chat: Chat, seen: Membership, after: Membership) -> Beside:
-        return self._with_count(patterns.REMOVE_MEMBER, chat, -1, [self._row(chat.key, seen, after)])
+        return self._with_count(patterns.REMOVE_MEMBER, chat, [after], [self._row(chat.key, seen, after)])
 
     def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int) -> Beside:
         placed = ((seen, replace(after, right_since=sequence)) for seen, after in changes)
@@ -138,7 +149,9 @@ class DynamoRows:
         return Beside(patterns.BLOCK, (*marks, self._block_row(chat, user, other, is_blocked=is_blocked)))
 
     def _creation(self, chat: Chat, members: Sequence[Membership]) -> Iterable[Action]:
-        yield Put(table=_CHATS, item=items.chat_item(chat, self._now()), condition=ABSENT)
+        some = frozenset(member.user for member in members[:SOME_MEMBERS])
+        item = items.chat_item(replace(chat, some_members=some), self._now())
+        yield Put(table=_CHATS, item=item, condition=ABSENT)
         yield from (self._row(chat.key, None, member) for member in members)
 
     def _row(self, chat: ChatKey, seen: Membership | None, after: Membership) -> Action:
@@ -161,20 +174,29 @@ class DynamoRows:
         )
 
     def _with_count(
-        self, pattern: AccessPattern, chat: Chat, change: int, actions: Sequence[Action]
+        self, pattern: AccessPattern, chat: Chat, changed: Sequence[Membership], actions: Sequence[Action]
     ) -> Beside:
-        count = Update(
+        """The chat's row with the members who came or went: how many there are, since when they are many, and some."""
+        came = [row for row in changed if row.is_member]
+        count = chat.member_count + len(came) - (len(changed) - len(came))
+        update = "SET member_count = :after, updated_at = :now"
+        values: dict[str, Value] = {":after": count, ":seen": chat.member_count, ":now": self._now()}
+        if came and count > SMALL_UP_TO and chat.large_since is None:
+            update += ", large_since = :since"
+            values[":since"] = came[0].intervals[-1].joined + 1
+        # a set changes by itself, whoever else changed it since it was read
+        verb, some = _some_members(chat, changed)
+        if some:
+            update += f" {verb} some_members :some"
+            values[":some"] = some
+        row = Update(
             table=_CHATS,
             key={"chat_id": items.chat_key(chat.key)},
-            update="SET member_count = :after, updated_at = :now",
+            update=update,
             condition="member_count = :seen",
-            values={
-                ":after": chat.member_count + change,
-                ":seen": chat.member_count,
-                ":now": self._now(),
-            },
+            values=values,
         )
-        return Beside(pattern, (count, *actions))
+        return Beside(pattern, (row, *actions))
 
     def _block_row(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> Action:
         key = items.block_key(chat.tenant, user, other)
@@ -184,3 +206,10 @@ class DynamoRows:
 
     def _now(self) -> str:
         return time_text(self._clock.now_ms())
+
+
+def _some_members(chat: Chat, changed: Sequence[Membership]) -> tuple[str, set[str]]:
+    came = [row.user for row in changed if row.is_member]
+    if came:
+        return "ADD", set(came[: max(0, SOME_MEMBERS - len(chat.some_members))])
+    return "DELETE", {row.user for row in changed}

@@ -13,6 +13,7 @@ from tidings.tables.patterns import messages as patterns
 
 _BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
 _NAMES = {"#s": "sequence"}
+BETWEEN_AT_ONCE = 500
 
 
 class DynamoReader:
@@ -32,6 +33,16 @@ class DynamoReader:
         pattern = patterns.READ_RECENT if newest_first else patterns.READ_AFTER
         try:
             page = await self._client.query(pattern, query)
+        except DynamoError as error:
+            unread(error)
+        return [entry_of(item) for item in page.items]
+
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
+        """For delivery: as many as one read gives, in order."""
+        values = {":c": partition(chat), ":low": after + 1, ":high": up_to}
+        query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=BETWEEN_AT_ONCE)
+        try:
+            page = await self._client.query(patterns.FILL_GAP, query)
         except DynamoError as error:
             unread(error)
         return [entry_of(item) for item in page.items]

@@ -11,6 +11,7 @@ from tidings.tables.bounds import (
     ListOf,
     MapOf,
     Number,
+    SetOf,
     Text,
 )
 from tidings.tables.keys import KeyTemplate
@@ -25,6 +26,7 @@ from tidings.tables.limits import (
     REACTORS,
     SEAL_BYTES,
     SEQUENCE_DIGITS,
+    SOME_MEMBERS,
 )
 from tidings.tables.model import Item
 
@@ -102,7 +104,9 @@ LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
 """Entries of the log. None of them may carry the table's TTL attribute: an entry that vanished is a hole."""
 
 _LAST: Attributes = {
-    "last_at": TIME,
+    "preview_sequence": SEQUENCE,
+    "preview_version": SEQUENCE,
+    "last_at": MS,
     "last_sender": USER,
     "last_preview": PREVIEW,
     "preview_expires_at": SECONDS,
@@ -140,12 +144,13 @@ CHAT_ROW = Item(
         "name": Text(256),
         "created_by": USER,
         "member_count": Number(7),
-        "large": Flag(),
+        "large_since": SEQUENCE,
+        "some_members": SetOf(SOME_MEMBERS, USER),
         "created_at": TIME,
         "updated_at": TIME,
     },
     max_bytes=1024,
-    holds="type, name, creator",
+    holds="type, name, creator, size, and a few members",
 )
 MEMBERSHIP = Item(
     "membership",
@@ -154,7 +159,6 @@ MEMBERSHIP = Item(
     {
         "role": Text(8),
         "joined_at": TIME,
-        "muted_until": MS,
         "intervals": ListOf(INTERVALS, ListOf(2, Number(SEQUENCE_DIGITS))),
         "right_since": SEQUENCE,
         "blocks": Flag(),
@@ -174,14 +178,18 @@ CHAT_LIST_ROW = Item(
         "read_ordinal": SEQUENCE,
         "own_sequence": SEQUENCE,
         "own_ordinal": SEQUENCE,
+        "joined_sequence": SEQUENCE,
         "joined_ordinal": SEQUENCE,
+        "joined_at": MS,
+        "removed_sequence": SEQUENCE,
+        "other": USER,
         "last_sequence": SEQUENCE,
         "last_ordinal": SEQUENCE,
         **_LAST,
         "large": Flag(),
         "archived": Flag(),
         "pinned": Flag(),
-        "muted_until": TIME,
+        "muted_until": MS,
         "updated_at": TIME,
     },
     max_bytes=1024,

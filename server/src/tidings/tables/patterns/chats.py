@@ -5,7 +5,7 @@ As with messages, a sender without a position has its key in the same transactio
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import CHAT_MEMBERSHIPS, CHATS, DELIVERY_STATE, IDEMPOTENCY_KEYS, MESSAGES
-from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact, update
+from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact
 
 READ = get(
     "chats.read",
@@ -28,7 +28,7 @@ READ_MANY = batch_get(
     CHATS,
     "chat_ids",
     Role.SHOWS,
-    "Names for a page of the chat list.",
+    "Names and sizes for a page of the chat list.",
     consistency=Consistency.EVENTUAL,
 )
 CREATE = transact(
@@ -102,12 +102,6 @@ CHECK_MEMBERS = batch_get(
     Role.AUTHORISES,
     "The rows of those who are to be added or removed.",
     consistency=Consistency.STRONG,
-)
-MUTE = update(
-    "memberships.mute",
-    CHAT_MEMBERSHIPS,
-    "chat_id, user_id",
-    "Mute a chat for oneself until a time; no entry, since nobody else is concerned.",
 )
 LIST_MEMBERS = query(
     "memberships.list",

@@ -8,7 +8,7 @@ RAISE_ROW = update(
     "chat_list.raise_row",
     DELIVERY_STATE,
     "user_id, chat_id, if last_sequence < n",
-    "Write the last message, and the sender's own, into a member's row of a small chat.",
+    "Write what a run of entries means for a member into his row: one write, however many entries.",
 )
 READ_ROWS = query(
     "chat_list.read",
@@ -17,17 +17,11 @@ READ_ROWS = query(
     Role.DELIVERS,
     "All rows of a user: the chat list, and what resume compares positions with.",
 )
-MARK_LARGE = update(
-    "chat_list.mark_large",
+MEND_ROW = update(
+    "chat_list.mend_row",
     DELIVERY_STATE,
-    "user_id, chat_id",
-    "Tell a member's row that its chat has become large.",
-)
-REPLACE_PREVIEW = update(
-    "chat_list.replace_preview",
-    DELIVERY_STATE,
-    "user_id, chat_id, if last_sequence = n",
-    "Take a redacted or edited message out of a member's row.",
+    "user_id, chat_id, if each part that is written is older there",
+    "Parts that came late, and a redacted or edited message in a member's row.",
 )
 SET_FLAGS = update(
     "chat_list.set_flags",
@@ -81,11 +75,11 @@ READ_HEADS = batch_get(
     "Heads of a user's large chats, at resume and for the chat list.",
     consistency=Consistency.STRONG,
 )
-REPLACE_HEAD_PREVIEW = update(
-    "counters.replace_preview",
+MEND_HEAD = update(
+    "counters.mend",
     CHAT_COUNTERS,
-    "chat_id, if sequence_counter = n",
-    "Take a redacted or edited message out of a large chat's head.",
+    "chat_id, if each part that is written is older there",
+    "Parts that came late to a large chat's head.",
 )
 
 PUT_PENDING = put(

@@ -1,0 +1,175 @@
+"""The flow "chat list": a user's chats, pinned ones first, then by newest activity; and what he makes of them.
+
+One read of his rows, one of the heads of his large chats, one of the names on the page: never one for each chat.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from tidings.chats.model import Chat, ChatType, type_of
+from tidings.delivery import rules
+from tidings.delivery.model import Flags, Last, LastState, ListCursor, Listed, Row, Shown
+from tidings.delivery.ports import Chats, FlagStore, Keys, Lists, OpeningKeys
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+
+MAX_LIMIT = 100
+
+
+class Filter(StrEnum):
+    """`active` is the list as one opens it: neither archived nor left."""
+
+    ACTIVE = "active"
+    UNREAD = "unread"
+    PINNED = "pinned"
+    MUTED = "muted"
+    ARCHIVED = "archived"
+    LEFT = "left"
+
+
+class ListPage(NamedTuple):
+    """`after` goes into the next call; None: this was the last page. `unread_chats` counts in the whole filter."""
+
+    chats: tuple[Listed, ...]
+    after: ListCursor | None
+    unread_chats: int
+
+
+class ChatList:
+    def __init__(self, lists: Lists, flags: FlagStore, chats: Chats, keys: Keys, clock: Clock) -> None:
+        self._lists = lists
+        self._flags = flags
+        self._chats = chats
+        self._keys = keys
+        self._clock = clock
+
+    async def page(
+        self,
+        tenant: TenantId,
+        user: UserId,
+        *,
+        only: Filter = Filter.ACTIVE,
+        after: ListCursor | None = None,
+        limit: int = 50,
+    ) -> ListPage:
+        """A chat that got news since the last page has moved up: it is not on the next one, and none is twice."""
+        rows = await self._rows(tenant, user)
+        now_ms, keeps = self._clock.now_ms(), _FILTERS[only]
+        kept = sorted((row for row in rows if keeps(row, now_ms)), key=_place)
+        rest = kept if after is None else [row for row in kept if _place(row) > _place_of(after)]
+        page = rest[: min(max(limit, 1), MAX_LIMIT)]
+        listed = await self._listed(tenant, user, page, now_ms)
+        more = len(rest) > len(page)
+        unread_chats = sum(rules.unread(row) > 0 for row in kept)
+        return ListPage(tuple(listed), cursor_at(page[-1]) if more else None, unread_chats)
+
+    async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> None:
+        """Pin, archive, mute: for oneself, in a chat that one is in."""
+        if flags == Flags():
+            raise TidingsError(Code.REQUEST_INVALID, "Say what to change: pinned, archived or muted.")
+        row = await self._chats.membership(chat, user)
+        if row is None or not row.is_member:
+            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
+        await self._flags.set_flags(chat, user, flags)
+
+    async def _rows(self, tenant: TenantId, user: UserId) -> list[Row]:
+        rows = [row for row in await self._lists.rows(tenant, user) if row.known.joined is not None]
+        large = [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
+        heads = await self._lists.heads(tenant, large) if large else {}
+        return [rules.with_head(row, heads.get(row.chat)) for row in rows]
+
+    async def _listed(self, tenant: TenantId, user: UserId, page: Sequence[Row], now_ms: int) -> list[Listed]:
+        groups = [row.chat for row in page if type_of(row.chat) is ChatType.GROUP]
+        names = await self._chats.names(tenant, groups) if groups else {}
+        sealed = [row.known.shown.preview for row in page if row.known.shown and row.known.shown.preview]
+        keys = await self._keys.to_read(tenant, sealed)
+        return [_Line(tenant, user, names, keys, now_ms).listed(row) for row in page]
+
+
+class _Line(NamedTuple):
+    """What every line of a page needs."""
+
+    tenant: TenantId
+    user: UserId
+    names: Mapping[ChatId, Chat]
+    keys: OpeningKeys
+    now_ms: int
+
+    def listed(self, row: Row) -> Listed:
+        chat, known = self.names.get(row.chat), row.known
+        key, some = ChatKey(self.tenant, row.chat), chat.some_members if chat else ()
+        others = (known.other,) if known.other else tuple(sorted(u for u in some if u != self.user))
+        return Listed(
+            chat=key,
+            type=type_of(row.chat),
+            at_ms=active_at(row),
+            unread=rules.unread(row),
+            is_member=rules.is_member(known),
+            last=None if known.shown is None else self._last(key, known.shown),
+            name=chat.name if chat else None,
+            member_count=chat.member_count if chat else 2 if known.other else None,
+            members=others,
+            head_sequence=known.head.sequence if known.head else 0,
+            read_sequence=row.read.sequence if row.read else 0,
+            delivered_sequence=row.delivered.sequence if row.delivered else 0,
+            muted_until_ms=row.muted_until_ms if is_muted(row, self.now_ms) else None,
+            is_pinned=row.is_pinned,
+            is_archived=row.is_archived,
+            is_large=known.is_large,
+        )
+
+    def _last(self, chat: ChatKey, shown: Shown) -> Last:
+        state, text = self._words(chat, shown)
+        return Last(sequence=shown.sequence, at_ms=shown.at_ms, sender=shown.sender, state=state, text=text)
+
+    def _words(self, chat: ChatKey, shown: Shown) -> tuple[LastState, str]:
+        if shown.expires_at_s is not None:
+            is_over = shown.expires_at_s * 1000 <= self.now_ms
+            return (LastState.EXPIRED if is_over else LastState.EPHEMERAL), ""
+        if shown.preview is None:
+            return LastState.REDACTED, ""
+        try:
+            return LastState.THERE, self.keys.unseal_preview(chat, shown.sequence, shown.preview).decode()
+        except TidingsError as error:
+            if error.code is not Code.CONTENT_UNREADABLE:
+                raise
+            # one preview that somebody altered must not take the whole list away
+            return LastState.UNREADABLE, ""
+
+
+def active_at(row: Row) -> int:
+    """The newest message, or when the user came in: a chat that nobody has written to is listed too."""
+    shown, joined = row.known.shown, row.known.joined
+    return max(shown.at_ms if shown else 0, joined.at_ms if joined else 0)
+
+
+def is_muted(row: Row, now_ms: int) -> bool:
+    return row.muted_until_ms is not None and row.muted_until_ms > now_ms
+
+
+def cursor_at(row: Row) -> ListCursor:
+    return ListCursor(row.is_pinned, active_at(row), row.chat)
+
+
+def _place(row: Row) -> tuple[bool, int, str]:
+    return _place_of(cursor_at(row))
+
+
+def _place_of(cursor: ListCursor) -> tuple[bool, int, str]:
+    return not cursor.is_pinned, -cursor.at_ms, cursor.chat
+
+
+def _is_active(row: Row) -> bool:
+    return rules.is_member(row.known) and not row.is_archived
+
+
+_FILTERS: dict[Filter, Callable[[Row, int], bool]] = {
+    Filter.ACTIVE: lambda row, _: _is_active(row),
+    Filter.UNREAD: lambda row, _: _is_active(row) and rules.unread(row) > 0,
+    Filter.PINNED: lambda row, _: _is_active(row) and row.is_pinned,
+    Filter.MUTED: lambda row, now_ms: rules.is_member(row.known) and is_muted(row, now_ms),
+    Filter.ARCHIVED: lambda row, _: rules.is_member(row.known) and row.is_archived,
+    Filter.LEFT: lambda row, _: not rules.is_member(row.known),
+}

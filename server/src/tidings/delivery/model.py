@@ -1,0 +1,139 @@
+"""What a chat-list row knows. Every part of it only goes forward, each by a sequence of its own.
+
+So rows can be written by anybody, in any order and any number of times, and come out the same.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from tidings.chats.model import ChatType
+from tidings.kernel.ids import ChatId, ChatKey, UserId
+
+
+class Mark(NamedTuple):
+    """A place in a log: its sequence, and how many messages there are up to it."""
+
+    sequence: int
+    ordinal: int
+
+
+class Joined(NamedTuple):
+    sequence: int
+    ordinal: int
+    at_ms: int
+
+
+class Shown(Struct, frozen=True, kw_only=True, gc=False):
+    """The newest message that a row shows. `version` is the entry that says last what it says: itself or a change.
+
+    `preview` is sealed. None: there is nothing to read, because it expires (`expires_at_s`) or was redacted.
+    """
+
+    sequence: int
+    version: int
+    at_ms: int
+    sender: UserId
+    preview: bytes | None = None
+    expires_at_s: int | None = None
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.sequence, self.version
+
+
+class News(Struct, frozen=True, kw_only=True, gc=False):
+    """What entries mean for one row, and what a row has of them: of every kind the newest. None: none of this kind."""
+
+    head: Mark | None = None
+    shown: Shown | None = None
+    own: Mark | None = None
+    joined: Joined | None = None
+    removed: int | None = None
+    is_large: bool = False
+    other: UserId | None = None
+    """In a direct chat: who the other one is. Never changes."""
+
+
+class Row(Struct, frozen=True, kw_only=True, gc=False):
+    """A user's row of a chat: what delivery wrote (`known`), how far the user got, and what he made of the chat."""
+
+    chat: ChatId
+    known: News
+    delivered: Mark | None = None
+    read: Mark | None = None
+    muted_until_ms: int | None = None
+    is_pinned: bool = False
+    is_archived: bool = False
+
+
+class Flags(Struct, frozen=True, kw_only=True):
+    """What a user makes of a chat. None: leave it. `muted_until_ms` 0: not muted."""
+
+    muted_until_ms: int | None = None
+    is_pinned: bool | None = None
+    is_archived: bool | None = None
+
+
+class LastState(StrEnum):
+    THERE = "there"
+    EPHEMERAL = "ephemeral"
+    EXPIRED = "expired"
+    REDACTED = "redacted"
+    UNREADABLE = "unreadable"
+
+
+class Last(Struct, frozen=True, kw_only=True):
+    """The message that stands under a chat's name. `text` only where there is something to read."""
+
+    sequence: int
+    at_ms: int
+    sender: UserId
+    state: LastState
+    text: str = ""
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """A chat as its list shows it. `members`: some of the others, a few at most; of a direct chat the other one."""
+
+    chat: ChatKey
+    type: ChatType
+    at_ms: int
+    unread: int
+    is_member: bool
+    last: Last | None = None
+    name: str | None = None
+    member_count: int | None = None
+    members: tuple[UserId, ...] = ()
+    head_sequence: int = 0
+    read_sequence: int = 0
+    delivered_sequence: int = 0
+    muted_until_ms: int | None = None
+    is_pinned: bool = False
+    is_archived: bool = False
+    is_large: bool = False
+
+
+class ListCursor(NamedTuple):
+    """Where a page ended: below this chat, as it stood then."""
+
+    is_pinned: bool
+    at_ms: int
+    chat: ChatId
+
+
+class Tick(StrEnum):
+    SENT = "SENT"
+    DELIVERED = "DELIVERED"
+    READ = "READ"
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """Of one message. `read_by` are in `delivered_to` too. `is_counted` False: a large chat, nobody counts there."""
+
+    sequence: int
+    tick: Tick
+    delivered_to: tuple[UserId, ...] = ()
+    read_by: tuple[UserId, ...] = ()
+    is_counted: bool = True

@@ -1,0 +1,119 @@
+"""What rows, watermarks and the chat list ask of the world. Each method says what it guarantees."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from tidings.chats.model import Chat, Membership
+from tidings.delivery.model import Flags, Mark, News, Row
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.model import Entry
+
+
+class Truth(Protocol):
+    """Chat-list rows and the heads of large chats. Raises `overloaded` or `outcome_unknown` while it can't be written.
+
+    Both may be repeated at will: a part of the news that a row has already, or has newer, changes nothing.
+    """
+
+    async def raise_row(self, chat: ChatKey, user: UserId, news: News) -> int:
+        """The sequence that the row had come to before; 0 where there was none. One write if the news are news."""
+        ...
+
+    async def mend_row(self, chat: ChatKey, user: UserId, news: News) -> None:
+        """For news without a head: what changed in a message that the row may still show."""
+        ...
+
+    async def raise_head(self, chat: ChatKey, news: News) -> int:
+        """The head of a large chat, for all its members at once. Answers as `raise_row`."""
+        ...
+
+
+class Lists(Protocol):
+    async def rows(self, tenant: TenantId, user: UserId) -> Sequence[Row]:
+        """All rows of a user. Strong."""
+        ...
+
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
+        """The heads of these large chats, as far as there are any. Strong."""
+        ...
+
+
+class Watermarks(Protocol):
+    """Each only goes forward. Answers the row as it is after the call, whoever raised it that far."""
+
+    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Row: ...
+
+    async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Row: ...
+
+    async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+        """For people to look at: may be a moment behind."""
+        ...
+
+
+class FlagStore(Protocol):
+    async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> Row: ...
+
+
+class Crowd(NamedTuple):
+    """Who was ever in a chat. `large_since`: the entry with which it became large; its members are then not listed."""
+
+    members: Sequence[Membership]
+    large_since: int | None = None
+
+
+class Audience(Protocol):
+    """May be kept, as long as every entry up to `as_of` that lets in or takes out is in it."""
+
+    async def of(self, chat: ChatKey, as_of: int) -> Crowd: ...
+
+    async def everyone(self, chat: ChatKey) -> Sequence[Membership]:
+        """Also of a large chat. Reads as much as there are members."""
+        ...
+
+
+class Chats(Protocol):
+    """Rows of chats and memberships. Strong, but for the names."""
+
+    async def chat(self, chat: ChatKey) -> Chat | None: ...
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
+
+    async def members(self, chat: ChatKey) -> Sequence[Membership]: ...
+
+    async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
+        """Name and size of each. For people to look at: may be a moment behind."""
+        ...
+
+
+class Log(Protocol):
+    """The log, read only. Strong."""
+
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
+
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
+        """Entries of `(after, up_to]` in order, without holes: as many as one read gives, at least one if there is one."""
+        ...
+
+
+type Words = Callable[[bytes], str]
+"""What a body says in words; empty if it has none."""
+
+
+class SealingKeys(Protocol):
+    def seal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes: ...
+
+
+class OpeningKeys(Protocol):
+    """Raises `content_unreadable` for what was not sealed for this place."""
+
+    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes: ...
+
+    def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes: ...
+
+
+class Keys(Protocol):
+    """Raises `keys_unavailable` while keys can't be had and none are at hand."""
+
+    async def of(self, tenant: TenantId, /) -> SealingKeys: ...
+
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> OpeningKeys: ...

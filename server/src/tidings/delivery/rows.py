@@ -1,0 +1,148 @@
+"""Chat-list rows: what committed entries mean for each member's, or for the one head of a large chat.
+
+Step 2 of the delivery worker; until there is one, `after_commit.py` calls it. May be called by anybody, in any order,
+any number of times: the rows come out the same.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tidings.chats.model import ChatType, Membership, may_see, type_of
+from tidings.delivery import rules
+from tidings.delivery.model import News, Shown
+from tidings.delivery.ports import Audience, Log, Truth
+from tidings.delivery.previews import Previews
+from tidings.delivery.rules import Candidate, Run
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.model import Entry, Kind
+
+WRITES_AT_ONCE = 25
+
+
+class Missed(NamedTuple):
+    """Entries of `(after, up_to]` that some row should have had before and did not: read and handle them."""
+
+    after: int
+    up_to: int
+
+
+class _Facts(NamedTuple):
+    """What is known of a run, whoever it is for."""
+
+    run: Run
+    found: list[Candidate]
+    changed: list[Candidate]
+
+
+class Rows:
+    def __init__(self, truth: Truth, audience: Audience, log: Log, previews: Previews) -> None:
+        self._truth = truth
+        self._audience = audience
+        self._log = log
+        self._previews = previews
+
+    async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> Missed | None:
+        """Coalesced: one write for each row and run, however many entries it has."""
+        first_missed: list[int] = []
+        top = 0
+        for run in rules.runs(entries):
+            missed = await self._handle_run(chat, run)
+            if missed is not None:
+                first_missed.append(missed)
+                top = run[0].sequence - 1
+        return Missed(min(first_missed) - 1, top) if first_missed else None
+
+    async def _handle_run(self, chat: ChatKey, run: Run) -> int | None:
+        crowd = await self._audience.of(chat, run[-1].sequence)
+        since = crowd.large_since
+        if since is None:
+            return await self._small(chat, run, crowd.members)
+        small = [entry for entry in run if entry.sequence <= since]
+        large = run[len(small) :]
+        missed = None
+        if small:
+            members = await self._audience.everyone(chat)
+            missed = await self._small(chat, small, members, is_large=small[-1].sequence == since)
+        if large:
+            missed = _lower(missed, await self._large(chat, large, since))
+        return missed
+
+    async def _small(
+        self, chat: ChatKey, run: Run, members: Sequence[Membership], *, is_large: bool = False
+    ) -> int | None:
+        """Every member's row. `is_large`: with the run's last entry the chat became large."""
+        facts = await self._facts(chat, run)
+        shows = {m.user: rules.shown_to(m.intervals, facts.found) for m in members}
+        mends = [(m.user, c) for m in members for c in facts.changed if rules.may_still_show(m.intervals, c)]
+        wanted = {c for c in shows.values() if c is not None} | {c for _, c in mends}
+        shown = await self._previews.of(chat, wanted)
+
+        async def raise_row(member: Membership, reached: Sequence[Entry]) -> int | None:
+            shows_now = shows[member.user]
+            news = _news(chat, member.user, reached, shown[shows_now] if shows_now else None, members)
+            is_there = is_large and reached[-1].sequence == run[-1].sequence
+            had = await self._truth.raise_row(chat, member.user, replace(news, is_large=is_there))
+            return rules.missed(member.intervals, had, run)
+
+        reached = [(m, rules.reaching(m.intervals, run)) for m in members]
+        missed = await _few_at_once(raise_row(m, entries) for m, entries in reached if entries)
+        await _few_at_once(self._truth.mend_row(chat, user, News(shown=shown[c])) for user, c in mends)
+        return min((n for n in missed if n is not None), default=None)
+
+    async def _large(self, chat: ChatKey, run: Run, since: int) -> int | None:
+        """One head for all, and the rows of those whom an entry names or who wrote it."""
+        facts = await self._facts(chat, run)
+        newest = max(facts.found, key=lambda c: c[:2], default=None)
+        taken = [c for c in facts.changed if c.sequence <= since and c.said.redacted_at_ms is not None]
+        shown = await self._previews.of(chat, {c for c in (newest, *taken) if c is not None})
+        own = rules.concerned(run)
+        news = [(user, replace(rules.news_of(user, entries), is_large=True)) for user, entries in own.items()]
+        await _few_at_once(self._truth.raise_row(chat, user, each) for user, each in news)
+        for change in taken:
+            await self._take_from_all(chat, change, shown[change])
+        top = rules.news_of(UserId(""), run)
+        had = await self._truth.raise_head(chat, replace(top, shown=shown[newest] if newest else None))
+        below = max(had, since) + 1
+        return below if below < run[0].sequence else None
+
+    async def _take_from_all(self, chat: ChatKey, change: Candidate, shown: Shown) -> None:
+        """A redaction of what was said before the chat was large: rows of that time may show it still."""
+        members = await self._audience.everyone(chat)
+        saw = [m.user for m in members if may_see(m.intervals, change.sequence)]
+        await _few_at_once(self._truth.mend_row(chat, user, News(shown=shown)) for user in saw)
+
+    async def _facts(self, chat: ChatKey, run: Run) -> _Facts:
+        messages: dict[int, Entry] = {}
+        for sequence in sorted(rules.referred(run)):
+            message = await self._log.one(chat, sequence)
+            if message is not None and message.kind is Kind.MESSAGE:
+                messages[sequence] = message
+        return _Facts(run, rules.candidates(run, messages), rules.changed(run, messages))
+
+
+def _news(
+    chat: ChatKey, user: UserId, reached: Sequence[Entry], shown: Shown | None, members: Sequence[Membership]
+) -> News:
+    news = replace(rules.news_of(user, reached), shown=shown)
+    if type_of(chat.chat) is not ChatType.DIRECT:
+        return news
+    return replace(news, other=next((m.user for m in members if m.user != user), None))
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    return min((n for n in (one, other) if n is not None), default=None)
+
+
+async def _few_at_once[T](writes: Iterable[Awaitable[T]]) -> list[T]:
+    """All are tried before the first error is told, so that one row in trouble does not hold up the others."""
+    done: list[T | BaseException] = []
+    waiting = list(writes)
+    for start in range(0, len(waiting), WRITES_AT_ONCE):
+        done += await asyncio.gather(*waiting[start : start + WRITES_AT_ONCE], return_exceptions=True)
+    for result in done:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in done if not isinstance(result, BaseException)]

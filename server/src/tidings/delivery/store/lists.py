@@ -1,0 +1,42 @@
+"""Chat-list rows for reading: all of a user's, and the heads of large chats."""
+
+from collections.abc import Mapping, Sequence
+
+from tidings.delivery.model import News, Row
+from tidings.delivery.store.items import OF_A_CHAT, chat_key, news_in, row_of, user_key
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread
+from tidings.platform.dynamo.queries import Query
+from tidings.tables.keys import KeyTemplate
+from tidings.tables.patterns import delivery as patterns
+
+_CHATS_OF = KeyTemplate("{tenant}#")
+
+
+class DynamoLists:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def rows(self, tenant: TenantId, user: UserId) -> Sequence[Row]:
+        """The user's blocks stand beside them, under `block#`; they are not read."""
+        query = Query(
+            condition="user_id = :u AND begins_with(chat_id, :t)",
+            values={":u": user_key(tenant, user), ":t": _CHATS_OF.render(tenant=tenant)},
+        )
+        found: list[Row] = []
+        try:
+            async for page in self._client.pages(patterns.READ_ROWS, query):
+                found += [row_of(item) for item in page.items]
+        except DynamoError as error:
+            unread(error)
+        return found
+
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
+        keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
+        try:
+            found = await self._client.batch_get(patterns.READ_HEADS, keys) if keys else []
+        except DynamoError as error:
+            unread(error)
+        return {ChatId(item["chat_id"].partition("#")[2]): news_in(item, OF_A_CHAT) for item in found}

@@ -1,0 +1,89 @@
+"""Watermarks and flags: each update touches its own attributes of a row and nothing else."""
+
+from collections.abc import Mapping, Sequence
+
+from tidings.delivery.model import Flags, Mark, Row
+from tidings.delivery.store.items import row_key, row_of
+from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.values import Value
+from tidings.tables.patterns import delivery as patterns
+
+
+class DynamoWatermarks:
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Row:
+        names = ("last_read_sequence", "read_ordinal")
+        return await self._raise(patterns.RAISE_READ, chat, user, dict(zip(names, mark, strict=True)))
+
+    async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Row:
+        names = ("last_acked_sequence", "last_acked_ordinal")
+        return await self._raise(patterns.RAISE_DELIVERED, chat, user, dict(zip(names, mark, strict=True)))
+
+    async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+        keys = [row_key(chat, user) for user in users]
+        try:
+            found = await self._client.batch_get(patterns.READ_WATERMARKS, keys) if keys else []
+        except DynamoError as error:
+            unread(error)
+        return {UserId(item["user_id"].partition("#")[2]): row_of(item) for item in found}
+
+    async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> Row:
+        update, values = _flags(flags)
+        try:
+            done = await self._client.update(
+                patterns.SET_FLAGS,
+                row_key(chat, user),
+                update,
+                values=values or None,
+                returns="ALL_NEW",
+                repeatable=True,
+            )
+        except DynamoError as error:
+            unwritten(error)
+        return row_of(done.attributes or {})
+
+    async def _raise(
+        self, pattern: AccessPattern, chat: ChatKey, user: UserId, mark: Mapping[str, int]
+    ) -> Row:
+        """A row that has it, or is further, answers as well as one that was raised."""
+        sequence, ordinal = mark
+        try:
+            done = await self._client.update(
+                pattern,
+                row_key(chat, user),
+                f"SET {sequence} = :n, {ordinal} = :o, updated_at = :now",
+                condition=f"attribute_not_exists({sequence}) OR {sequence} < :n",
+                values={
+                    ":n": mark[sequence],
+                    ":o": mark[ordinal],
+                    ":now": time_text(self._clock.now_ms()),
+                },
+                returns="ALL_NEW",
+                repeatable=True,
+            )
+            return row_of(done.attributes or {})
+        except ConditionFailedError as failed:
+            return row_of(failed.item or {})
+        except DynamoError as error:
+            unwritten(error)
+
+
+def _flags(flags: Flags) -> tuple[str, dict[str, Value]]:
+    sets: dict[str, Value] = {}
+    if flags.is_pinned is not None:
+        sets["pinned"] = flags.is_pinned
+    if flags.is_archived is not None:
+        sets["archived"] = flags.is_archived
+    if flags.muted_until_ms:
+        sets["muted_until"] = flags.muted_until_ms
+    removes = " REMOVE muted_until" if flags.muted_until_ms == 0 else ""
+    update = "SET " + ", ".join(f"{name} = :{name}" for name in sets) if sets else ""
+    return (update + removes).strip(), {f":{name}": value for name, value in sets.items()}

@@ -1,0 +1,53 @@
+"""How far a user got in a chat: `read` is his, `delivered` that of his furthest device. Both only go forward."""
+
+from typing import NamedTuple
+
+from tidings.chats.model import may_see
+from tidings.delivery import rules
+from tidings.delivery.model import Mark, Row
+from tidings.delivery.ports import Chats, Lists, Log, Watermarks
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, UserId
+
+
+class Reached(NamedTuple):
+    """Where the watermark is now (it may have been further already), and what is unread."""
+
+    sequence: int
+    unread: int
+
+
+class Marking:
+    def __init__(self, watermarks: Watermarks, lists: Lists, chats: Chats, log: Log) -> None:
+        self._watermarks = watermarks
+        self._lists = lists
+        self._chats = chats
+        self._log = log
+
+    async def read(self, chat: ChatKey, user: UserId, sequence: int) -> Reached:
+        mark = await self._mark(chat, user, sequence)
+        row = await self._watermarks.raise_read(chat, user, mark)
+        return Reached(row.read.sequence if row.read else 0, await self._unread(chat, row))
+
+    async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> Reached:
+        mark = await self._mark(chat, user, sequence)
+        row = await self._watermarks.raise_delivered(chat, user, mark)
+        return Reached(row.delivered.sequence if row.delivered else 0, await self._unread(chat, row))
+
+    async def _mark(self, chat: ChatKey, user: UserId, sequence: int) -> Mark:
+        """The entry itself gives its ordinal, and shows that the log has come that far: it is dense."""
+        row = await self._chats.membership(chat, user)
+        if row is None or not row.is_member:
+            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
+        if not may_see(row.intervals, sequence):
+            raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such entry for this user.")
+        entry = await self._log.one(chat, sequence)
+        if entry is None:
+            raise TidingsError(Code.AFTER_ABOVE_HEAD, "The chat has not come that far.")
+        return Mark(sequence, entry.ordinal)
+
+    async def _unread(self, chat: ChatKey, row: Row) -> int:
+        if not row.known.is_large:
+            return rules.unread(row)
+        heads = await self._lists.heads(chat.tenant, [chat.chat])
+        return rules.unread(rules.with_head(row, heads.get(chat.chat)))

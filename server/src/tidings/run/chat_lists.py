@@ -1,0 +1,45 @@
+"""Joins delivery's use cases with the stores: chat lists, watermarks, ticks, and the rows behind them."""
+
+from typing import NamedTuple
+
+from tidings.chats.store import DynamoRows
+from tidings.delivery.after_commit import AfterCommit
+from tidings.delivery.audience import ReadAudience
+from tidings.delivery.chat_list import ChatList
+from tidings.delivery.ports import Keys
+from tidings.delivery.previews import Previews
+from tidings.delivery.rows import Rows
+from tidings.delivery.status import Statuses
+from tidings.delivery.store import DynamoLists, DynamoTruth, DynamoWatermarks
+from tidings.delivery.watermarks import Marking
+from tidings.kernel.clock import Clock
+from tidings.messages import content
+from tidings.messages.store import DynamoReader
+from tidings.platform.dynamo.client import Client
+
+
+class ChatLists(NamedTuple):
+    """`after_commit` is given to the append as `World.told`; who opens a process starts and stops it."""
+
+    rows: Rows
+    after_commit: AfterCommit
+    marking: Marking
+    chat_list: ChatList
+    statuses: Statuses
+
+
+def join_chat_lists(client: Client, keys: Keys, clock: Clock) -> ChatLists:
+    chats, log, lists = DynamoRows(client, clock), DynamoReader(client), DynamoLists(client)
+    watermarks, audience = DynamoWatermarks(client, clock), ReadAudience(chats)
+    rows = Rows(DynamoTruth(client), audience, log, Previews(keys, words))
+    return ChatLists(
+        rows,
+        AfterCommit(rows, log),
+        Marking(watermarks, lists, chats, log),
+        ChatList(lists, watermarks, chats, keys, clock),
+        Statuses(audience, watermarks),
+    )
+
+
+def words(body: bytes) -> str:
+    return content.decode(body).text

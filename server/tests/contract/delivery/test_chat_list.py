@@ -1,0 +1,178 @@
+"""The chat list on both engines: order, filters, pages, and what a page costs."""
+
+from fixtures.lists import Lists
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, by, code_of
+
+from tidings.chats.model import ChatType
+from tidings.delivery.chat_list import Filter
+from tidings.delivery.model import Flags, LastState
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.tables.patterns import delivery as patterns
+
+
+async def some_chats(stage: Stage, count: int) -> list[ChatKey]:
+    """Direct chats of Anna's, the oldest activity first, a second apart."""
+    chats = []
+    for n in range(count):
+        stage.clock.ahead_ms += 1000
+        chat = await stage.manage.direct(stage.tenant, ANNA, UserId(f"u{n}"))
+        await stage.send(chat, UserId(f"u{n}"), f"hi {n}")
+        chats.append(chat)
+    return chats
+
+
+def test_the_newest_activity_comes_first_and_pinned_chats_before_all(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        one, two, three = await some_chats(stage, 3)
+        await lists.deliver()
+        assert [each.chat for each in (await lists.page(ANNA)).chats] == [three, two, one]
+        stage.clock.ahead_ms += 1000
+        await stage.send(one, ANNA, "again")
+        await lists.deliver()
+        assert [each.chat for each in (await lists.page(ANNA)).chats] == [one, three, two]
+        await lists.list.set_flags(two, ANNA, Flags(is_pinned=True))
+        assert [each.chat for each in (await lists.page(ANNA)).chats] == [two, one, three]
+
+    play(scene)
+
+
+def test_a_chat_that_nobody_has_written_to_is_listed_too(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN, CLEO, DORA)
+        await lists.deliver()
+        line = await lists.listed(chat, BEN)
+        assert (line.name, line.type, line.last, line.unread) == ("us", ChatType.GROUP, None, 0)
+        assert (line.member_count, line.members) == (4, (ANNA, CLEO, DORA))
+        assert line.at_ms > 0
+
+    play(scene)
+
+
+def test_the_few_members_of_a_line_are_members(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        many = [UserId(f"u{n}") for n in range(20)]
+        chat = await stage.group(*many)
+        await stage.manage.remove(chat, by(many[0]), many[0])
+        await stage.manage.add(chat, by(ANNA), [BEN, CLEO])
+        await lists.deliver()
+        members = (await lists.listed(chat, many[5])).members
+        assert set(members) == {ANNA, many[1], many[2], many[3], BEN}
+
+    play(scene)
+
+
+def test_filters_tell_chats_apart(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        muted, pinned, archived, read, left = [
+            await stage.manage.group(stage.tenant, by(BEN), f"g{n}", [ANNA]) for n in range(5)
+        ]
+        for chat in (muted, pinned, archived, read, left):
+            await stage.send(chat, BEN)
+        await stage.manage.remove(left, by(ANNA), ANNA)
+        await lists.deliver()
+        await lists.marking.read(read, ANNA, 2)
+        until_ms = stage.clock.now_ms() + 60_000
+        await lists.list.set_flags(muted, ANNA, Flags(muted_until_ms=until_ms))
+        await lists.list.set_flags(pinned, ANNA, Flags(is_pinned=True, muted_until_ms=until_ms))
+        await lists.list.set_flags(pinned, ANNA, Flags(muted_until_ms=0))
+        await lists.list.set_flags(archived, ANNA, Flags(is_archived=True))
+
+        async def chats(only: Filter) -> set[ChatKey]:
+            return {each.chat for each in (await lists.page(ANNA, only)).chats}
+
+        assert await chats(Filter.ACTIVE) == {muted, pinned, read}
+        assert await chats(Filter.UNREAD) == {muted, pinned}
+        assert await chats(Filter.PINNED) == {pinned}
+        assert await chats(Filter.MUTED) == {muted}
+        assert await chats(Filter.ARCHIVED) == {archived}
+        assert await chats(Filter.LEFT) == {left}
+        assert (await lists.page(ANNA)).unread_chats == 2
+        stage.clock.ahead_ms += 61_000
+        assert await chats(Filter.MUTED) == set()
+
+    play(scene)
+
+
+def test_flags_are_the_members_own_affair(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN)
+        await lists.deliver()
+        await lists.list.set_flags(chat, BEN, Flags(muted_until_ms=1_900_000_000_000))
+        assert (await lists.listed(chat, BEN)).muted_until_ms == 1_900_000_000_000
+        assert (await lists.listed(chat, ANNA)).muted_until_ms is None
+        assert await code_of(lists.list.set_flags(chat, DORA, Flags(is_pinned=True))) is Code.NOT_A_MEMBER
+        assert await code_of(lists.list.set_flags(chat, BEN, Flags())) is Code.REQUEST_INVALID
+        assert len(await stage.kinds(chat)) == 1, "it is no entry: nobody else is concerned"
+
+    play(scene)
+
+
+def test_pages_are_whole_and_nothing_comes_twice_while_messages_arrive(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chats = await some_chats(stage, 7)
+        await lists.deliver()
+        await lists.list.set_flags(chats[0], ANNA, Flags(is_pinned=True))
+        first = await lists.page(ANNA, limit=3)
+        stage.clock.ahead_ms += 1000
+        await stage.send(chats[5], ANNA, "moves up within what was shown")
+        await stage.send(chats[2], ANNA, "moves up from a later page")
+        await lists.deliver()
+        second = await lists.page(ANNA, after=first.after, limit=3)
+        assert [each.chat for each in first.chats] == [chats[0], chats[6], chats[5]]
+        assert [each.chat for each in second.chats] == [chats[4], chats[3], chats[1]]
+        assert second.after is None
+
+    play(scene)
+
+
+def test_a_page_costs_one_query_and_one_batch_of_names(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        await some_chats(stage, 10)
+        for n in range(10):
+            await stage.manage.group(stage.tenant, by(ANNA), f"g{n}", [BEN])
+        await lists.deliver()
+        await lists.page(ANNA)
+        rows, names = stage.client.ledger["chat_list.read"], stage.client.ledger["chats.read_many"]
+        assert (rows.calls, names.calls) == (1, 1)
+        assert rows.read_units <= 2, "20 rows of less than 400 bytes"
+        assert names.read_units == 5, "ten groups, half a unit each; direct chats have no name"
+
+    play(scene)
+
+
+def test_blocks_stand_beside_the_rows_and_are_not_listed(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        await stage.manage.block(stage.tenant, by(ANNA), DORA)
+        (chat,) = await some_chats(stage, 1)
+        await lists.deliver()
+        assert [each.chat for each in (await lists.page(ANNA)).chats] == [chat]
+
+    play(scene)
+
+
+def test_a_preview_that_somebody_altered_does_not_take_the_list_away(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        one, two = await some_chats(stage, 2)
+        await lists.deliver()
+        await stage.client.update(
+            patterns.MEND_ROW,
+            {"user_id": f"{stage.tenant}#{ANNA}", "chat_id": f"{stage.tenant}#{one.chat}"},
+            "SET last_preview = :p",
+            values={":p": b"altered"},
+        )
+        last = (await lists.listed(one, ANNA)).last
+        assert last is not None
+        assert last.state is LastState.UNREADABLE
+        assert await lists.text(two, ANNA) == "hi 1"
+
+    play(scene)

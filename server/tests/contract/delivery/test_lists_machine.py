@@ -1,0 +1,154 @@
+"""Several users write, read, leave, come back and redact, on an engine; their lists are held against the log."""
+
+import asyncio
+import random
+from collections.abc import Coroutine
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+from fixtures.engines import Space
+from fixtures.lists import Lists
+from fixtures.reference_rows import expected, texts_allowed
+from fixtures.stage import ANNA, BEN, CLEO, Stage, asked, by
+from fixtures.tables import REGION, Tables
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from tidings.delivery.chat_list import Filter
+from tidings.kernel.ids import UserId
+from tidings.messages.content import Content
+from tidings.messages.model import Entry
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+
+USERS = (ANNA, BEN, CLEO)
+user = st.sampled_from(USERS)
+chance = st.integers(0, 10**6)
+
+
+class Machine(RuleBasedStateMachine):
+    """One group. Anna stays, since it is hers. What was committed waits until it is delivered, in any order."""
+
+    tables: Tables
+    key_file: Path
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.opening: AbstractAsyncContextManager[Client] = open_client(
+            self.tables.url, REGION, self.tables.prefix
+        )
+        self.stage = Stage(self.run(self.opening.__aenter__()), Space().tenant, self.key_file)
+        self.lists = Lists(self.stage)
+        self.chat = self.run(self.stage.group(BEN))
+        self.log: list[Entry] = []
+        self.inside = {ANNA, BEN}
+        self.marks: dict[UserId, int] = {}
+        self.texts: dict[int, str] = {}
+        self.alive: dict[int, UserId] = {}
+        self.waiting = self.take()
+
+    def run[T](self, doing: Coroutine[Any, Any, T]) -> T:
+        return self.runner.run(doing)
+
+    def take(self) -> list[Entry]:
+        entries = self.lists.committed()
+        self.log += entries
+        return entries
+
+    @property
+    def head(self) -> int:
+        return self.log[-1].sequence
+
+    @rule(who=user)
+    def send(self, who: UserId) -> None:
+        if who in self.inside:
+            text = f"said at {self.head + 1}"
+            sent = self.run(self.stage.send(self.chat, who, text, after=self.head))
+            self.texts[sent.sequence], self.alive[sent.sequence] = text, who
+            self.waiting += self.take()
+
+    @precondition(lambda self: self.alive)
+    @rule(which=chance)
+    def edit(self, which: int) -> None:
+        sequence = self._one(which)
+        if (who := self.alive[sequence]) in self.inside:
+            text = f"edited at {self.head + 1}"
+            ask = asked(self.chat, who, sequence, after=self.head)
+            done = self.run(self.stage.change.edit(ask, Content(text=text)))
+            self.texts[done.sequence] = text
+            self.waiting += self.take()
+
+    @precondition(lambda self: self.alive)
+    @rule(which=chance)
+    def redact(self, which: int) -> None:
+        sequence = self._one(which)
+        self.run(self.stage.change.redact(asked(self.chat, ANNA, sequence, after=self.head)))
+        del self.alive[sequence]
+        self.waiting += self.take()
+
+    @rule(who=st.sampled_from((BEN, CLEO)))
+    def leave_or_come_back(self, who: UserId) -> None:
+        if who in self.inside:
+            self.run(self.stage.manage.remove(self.chat, by(who), who))
+        elif sum(who in e.users for e in self.log) < 12:
+            self.run(self.stage.manage.add(self.chat, by(ANNA), [who]))
+        else:
+            return
+        self.inside ^= {who}
+        self.waiting += self.take()
+
+    @rule(who=user, which=chance)
+    def read(self, who: UserId, which: int) -> None:
+        if who in self.inside:
+            since = max(e.sequence for e in self.log if who in e.users)
+            sequence = since + which % (self.head - since + 1)
+            self.run(self.lists.marking.read(self.chat, who, sequence))
+            self.marks[who] = max(self.marks.get(who, 0), sequence)
+
+    @rule(seed=chance, again=st.booleans())
+    def deliver_and_compare(self, seed: int, *, again: bool) -> None:
+        order = random.Random(seed)
+        entries = self.waiting + (order.sample(self.log, min(3, len(self.log))) if again else [])
+        order.shuffle(entries)
+        self.waiting = []
+        while entries:
+            count = order.randint(1, len(entries))
+            self.run(self.lists.hand(self.chat, entries[:count]))
+            entries = entries[count:]
+        for who in USERS:
+            self._compare(who)
+
+    def _compare(self, who: UserId) -> None:
+        wanted = expected(who, self.log, self.marks.get(who, 0))
+        pages = [self.run(self.lists.page(who, only)).chats for only in (Filter.ACTIVE, Filter.LEFT)]
+        lines = [line for page in pages for line in page]
+        if wanted is None:
+            assert lines == []
+            return
+        (line,) = lines
+        assert (line.is_member, line.unread) == (wanted.is_member, wanted.unread)
+        assert line.head_sequence == wanted.head
+        assert (line.last and line.last.sequence) == wanted.shown
+        if line.last is not None:
+            said = line.last.text or f"({line.last.state})"
+            assert said in texts_allowed(wanted, self.texts)
+
+    def _one(self, which: int) -> int:
+        return sorted(self.alive)[which % len(self.alive)]
+
+    def teardown(self) -> None:
+        self.run(self.opening.__aexit__(None, None, None))
+        self.runner.close()
+
+
+def test_lists_are_as_the_log_says_whatever_happens(tables_dynoxide: Tables, tmp_path: Path) -> None:
+    machine = type("OnEngine", (Machine,), {"tables": tables_dynoxide, "key_file": tmp_path / "tidings.key"})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )

@@ -1,0 +1,169 @@
+"""How far users got, on both engines; and what ticks follow from it."""
+
+import asyncio
+
+from fixtures.lists import Lists
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, asked, by, code_of
+
+from tidings.delivery.model import Status, Tick
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, UserId
+
+
+def test_reading_lowers_unread_and_never_goes_back(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        for _ in range(5):
+            await stage.send(chat, ANNA)
+        await lists.deliver()
+        assert await lists.marking.read(chat, BEN, 4) == (4, 2)
+        assert await lists.marking.read(chat, BEN, 3) == (4, 2)
+        assert await lists.unread(chat, BEN) == 2
+        assert await lists.marking.delivered(chat, BEN, 6) == (6, 2)
+        assert await lists.marking.delivered(chat, BEN, 2) == (6, 2)
+
+    play(scene)
+
+
+def test_marking_as_read_costs_one_write_unit(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(chat, ANNA, "x" * 300)
+        await lists.deliver()
+        await lists.marking.read(chat, BEN, 2)
+        row = stage.client.ledger["watermarks.raise_read"]
+        assert (row.calls, row.write_units) == (1, 1)
+        read = [stage.client.ledger[name] for name in ("memberships.check", "messages.read_one")]
+        before = [row.read_units for row in read]
+        await lists.marking.read(chat, BEN, 2)
+        assert [row.read_units for row in read] == [units + 1 for units in before]
+
+    play(scene)
+
+
+def test_entries_that_are_no_messages_do_not_count(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN)
+        sent = await stage.send(chat, ANNA)
+        await stage.change.react(asked(chat, BEN, sent.sequence), "+1")
+        await stage.manage.rename(chat, by(ANNA), "we")
+        await lists.deliver()
+        assert await lists.unread(chat, BEN) == 1
+        assert await lists.marking.read(chat, BEN, 4) == (4, 0)
+
+    play(scene)
+
+
+def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN)
+        await stage.send(chat, ANNA)
+        await stage.manage.add(chat, by(ANNA), [CLEO])
+        await stage.send(chat, ANNA)
+        await lists.deliver()
+        read = lists.marking.read
+        assert await code_of(read(chat, BEN, 5)) is Code.AFTER_ABOVE_HEAD
+        assert await code_of(lists.marking.delivered(chat, BEN, 5)) is Code.AFTER_ABOVE_HEAD
+        assert await code_of(read(chat, CLEO, 2)) is Code.MESSAGE_NOT_FOUND
+        assert await code_of(read(chat, BEN, 0)) is Code.MESSAGE_NOT_FOUND
+        assert await code_of(read(chat, DORA, 1)) is Code.NOT_A_MEMBER
+        await stage.manage.remove(chat, by(BEN), BEN)
+        assert await code_of(read(chat, BEN, 2)) is Code.NOT_A_MEMBER
+        assert (await lists.row(chat, BEN)).read is None
+
+    play(scene)
+
+
+def test_marks_that_race_end_at_the_highest(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        for _ in range(10):
+            await stage.send(chat, ANNA)
+        await asyncio.gather(lists.deliver(), *(lists.marking.read(chat, BEN, n) for n in range(11, 1, -1)))
+        assert (await lists.row(chat, BEN)).read == (11, 10)
+        assert await lists.unread(chat, BEN) == 0
+
+    play(scene)
+
+
+def test_a_mark_that_comes_before_the_row_is_kept(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(chat, ANNA)
+        assert await lists.marking.read(chat, BEN, 2) == (2, 0)
+        assert (await lists.page(BEN)).chats == (), "a row that has a watermark alone is not listed yet"
+        await lists.deliver()
+        assert await lists.unread(chat, BEN) == 0
+
+    play(scene)
+
+
+async def status_of(lists: Lists, chat: ChatKey, user: UserId, sequence: int) -> Status:
+    entry = await lists.stage.reader.one(chat, sequence)
+    assert entry is not None
+    return (await lists.statuses.of(chat, user, [entry]))[0]
+
+
+def test_ticks_follow_the_watermarks(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN, CLEO)
+        await stage.send(chat, ANNA)
+        await lists.deliver()
+
+        async def tick() -> tuple[Tick, tuple[UserId, ...], tuple[UserId, ...]]:
+            status = await status_of(lists, chat, ANNA, 2)
+            return status.tick, status.delivered_to, status.read_by
+
+        assert await tick() == (Tick.SENT, (), ())
+        await lists.marking.delivered(chat, BEN, 2)
+        assert await tick() == (Tick.SENT, (BEN,), ())
+        await lists.marking.read(chat, CLEO, 2)
+        assert await tick() == (Tick.DELIVERED, (BEN, CLEO), (CLEO,))
+        await stage.send(chat, BEN, "an answer")
+        await lists.deliver()
+        assert await tick() == (Tick.READ, (BEN, CLEO), (BEN, CLEO))
+        assert (await status_of(lists, chat, BEN, 3)).tick is Tick.SENT
+
+    play(scene)
+
+
+def test_who_left_does_not_hold_a_tick_and_who_came_later_neither(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN, CLEO)
+        await stage.send(chat, ANNA)
+        await stage.manage.remove(chat, by(CLEO), CLEO)
+        await stage.manage.add(chat, by(ANNA), [DORA])
+        await lists.deliver()
+        await lists.marking.read(chat, BEN, 2)
+        assert (await status_of(lists, chat, ANNA, 2)).tick is Tick.READ
+        assert await code_of(status_of(lists, chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
+
+    play(scene)
+
+
+def test_ticks_of_a_page_cost_two_reads_however_long_it_is(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        for _ in range(20):
+            await stage.send(chat, ANNA)
+        await lists.hand(chat, lists.committed())
+        entries = await stage.reader.between(chat, 1, 21)
+        ledger = stage.client.ledger
+        members = ledger["memberships.list"].calls
+        assert len(await lists.statuses.of(chat, ANNA, entries)) == 20
+        assert ledger["memberships.list"].calls - members == 1
+        assert (ledger["watermarks.read_members"].calls, ledger["watermarks.read_members"].read_units) == (
+            1,
+            1,
+        )
+
+    play(scene)

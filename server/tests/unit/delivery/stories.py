@@ -1,0 +1,99 @@
+"""Logs in which anything happens that a row can notice, drawn by chance."""
+
+from dataclasses import dataclass, field
+
+from fixtures.memory_rows import MemoryChat
+from fixtures.reference_rows import stays
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tidings.kernel.ids import ClientKey, UserId
+from tidings.messages.model import Entry, Kind
+
+USERS = tuple(UserId(name) for name in ("anna", "ben", "cleo"))
+
+
+@dataclass
+class Story:
+    """`log` as it was committed, `now` as it stands in the end: edited and redacted."""
+
+    log: list[Entry] = field(default_factory=list)
+    now: list[Entry] = field(default_factory=list)
+    inside: set[UserId] = field(default_factory=set)
+
+    def add(self, kind: Kind, sender: UserId, **more: object) -> Entry:
+        sequence = len(self.log) + 1
+        entry = Entry(
+            sequence=sequence,
+            ordinal=(self.log[-1].ordinal if self.log else 0) + (kind is Kind.MESSAGE),
+            kind=kind,
+            sender=sender,
+            client_key=ClientKey(str(sequence)),
+            fingerprint=b"",
+            created_at_ms=sequence * 1000,
+            **more,  # type: ignore[arg-type]
+        )
+        self.log.append(entry)
+        self.now.append(entry)
+        return entry
+
+    def say(self, sender: UserId, *, expires: bool) -> None:
+        text = f"said {len(self.log) + 1}".encode()
+        self.add(
+            Kind.MESSAGE,
+            sender,
+            content=None if expires else text,
+            visible_until_ms=10**12 if expires else None,
+        )
+
+    def change(self, kind: Kind, sender: UserId, message: Entry) -> None:
+        made = self.add(kind, sender, refers_to=message.sequence)
+        if kind is Kind.EDIT and message.visible_until_ms is None:
+            message = replace(message, content=f"edited {made.sequence}".encode(), edited_at_ms=1)
+        elif kind is Kind.REDACTION:
+            message = replace(message, content=None, redacted_at_ms=1)
+        self.now[message.sequence - 1] = message
+
+    def move(self, user: UserId) -> None:
+        kind = Kind.LEAVE if user in self.inside else Kind.JOIN
+        self.inside ^= {user}
+        self.add(kind, user, users=(user,), member_count=len(self.inside))
+
+    @property
+    def alive(self) -> list[Entry]:
+        return [e for e in self.now if e.kind is Kind.MESSAGE and e.redacted_at_ms is None]
+
+    @property
+    def chat(self) -> MemoryChat:
+        return MemoryChat(self.now, {user: times for user in USERS if (times := stays(user, self.log))})
+
+
+STEPS = ("say", "say", "say", "expire", "edit", "edit", "redact", "react", "move", "move")
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    story = Story()
+    story.inside = {USERS[0], USERS[1]}
+    story.add(Kind.CREATE, USERS[0], users=USERS[:2], member_count=2)
+    for step in draw(st.lists(st.sampled_from(STEPS), max_size=14)):
+        if step == "move":
+            story.move(draw(st.sampled_from(USERS)))
+        elif step in {"say", "expire"} and story.inside:
+            story.say(draw(st.sampled_from(sorted(story.inside))), expires=step == "expire")
+        elif story.alive and story.inside:
+            kind = {"edit": Kind.EDIT, "redact": Kind.REDACTION}.get(step, Kind.REACTION)
+            story.change(kind, min(story.inside), draw(st.sampled_from(story.alive)))
+    return story
+
+
+@st.composite
+def deliveries(draw: st.DrawFn, story: Story) -> list[list[Entry]]:
+    """All entries in any order, some of them again, in handfuls."""
+    entries = draw(st.permutations(story.log + draw(st.lists(st.sampled_from(story.log), max_size=5))))
+    handfuls = []
+    while entries:
+        count = draw(st.integers(1, len(entries)))
+        handfuls.append(list(entries[:count]))
+        entries = entries[count:]
+    return handfuls

@@ -1,0 +1,126 @@
+"""Rows come out the same however the entries come in, and say what the log says."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from fixtures.memory_rows import MemoryTruth, rows_of
+from fixtures.reference_rows import expected
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.delivery.stories import USERS, Story, deliveries, stories
+
+from tidings.delivery import rules
+from tidings.delivery.model import Mark, News, Row
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.model import Entry
+
+CHAT = ChatKey(TenantId("acme"), ChatId("gX"))
+
+
+def delivered(story: Story, handfuls: Iterable[Sequence[Entry]]) -> MemoryTruth:
+    truth = MemoryTruth()
+
+    async def run() -> None:
+        rows = rows_of(truth, story.chat)
+        for handful in handfuls:
+            await rows.handle(CHAT, handful)
+
+    asyncio.run(run())
+    return truth
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_rows_are_the_same_in_any_order_repeated_and_coalesced(data: st.DataObject) -> None:
+    story = data.draw(stories())
+    in_order = delivered(story, [[entry] for entry in story.log])
+    as_it_came = delivered(story, data.draw(deliveries(story)))
+    assert as_it_came.rows == in_order.rows
+
+
+@settings(max_examples=80, deadline=None)
+@given(story=stories(), data=st.data())
+def test_a_row_says_what_the_log_says(story: Story, data: st.DataObject) -> None:
+    truth = delivered(story, [story.log])
+    for user in USERS:
+        read = data.draw(st.integers(0, len(story.log)))
+        wanted = expected(user, story.log, read)
+        if wanted is None:
+            assert user not in truth.rows
+            continue
+        known = truth.rows[user]
+        mark = Mark(read, story.log[read - 1].ordinal) if read else None
+        row = Row(chat=CHAT.chat, known=known, read=mark)
+        assert (known.head and known.head.sequence) == wanted.head
+        assert rules.unread(row) == wanted.unread
+        assert rules.is_member(known) == wanted.is_member
+        assert (known.shown and known.shown.sequence) == wanted.shown
+
+
+@settings(max_examples=50, deadline=None)
+@given(story=stories(), data=st.data())
+def test_no_words_outlive_a_redaction_in_any_row(story: Story, data: st.DataObject) -> None:
+    truth = delivered(story, data.draw(deliveries(story)))
+    redacted = {e.sequence for e in story.now if e.redacted_at_ms is not None}
+    shown = [known.shown for known in truth.rows.values() if known.shown]
+    assert [s for s in shown if s.sequence in redacted and s.preview is not None] == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(story=stories(), data=st.data())
+def test_who_becomes_large_on_the_way_is_listed_the_same_in_any_order(
+    story: Story, data: st.DataObject
+) -> None:
+    since = data.draw(st.integers(1, len(story.log)))
+
+    def lines(handfuls: Iterable[Sequence[Entry]]) -> dict[str, object]:
+        truth = MemoryTruth()
+
+        async def run() -> None:
+            chat = story.chat
+            chat.large_since = since
+            rows = rows_of(truth, chat)
+            for handful in handfuls:
+                await rows.handle(CHAT, handful)
+
+        asyncio.run(run())
+        return {user: line(known, truth.head) for user, known in truth.rows.items()}
+
+    assert lines(data.draw(deliveries(story))) == lines([[entry] for entry in story.log])
+
+
+def line(known: News, head: News) -> object:
+    row = rules.with_head(Row(chat=CHAT.chat, known=known), head)
+    return row, rules.unread(row)
+
+
+@settings(max_examples=50, deadline=None)
+@given(story=stories(), data=st.data())
+def test_what_was_missed_is_told_down_to_the_first_entry(story: Story, data: st.DataObject) -> None:
+    """Only the end of the log is handled; following what is told to be missing makes the rows whole."""
+    tail = story.log[data.draw(st.integers(0, len(story.log) - 1)) :]
+    truth = MemoryTruth()
+
+    async def run() -> None:
+        rows = rows_of(truth, story.chat)
+        missed = await rows.handle(CHAT, tail)
+        while missed is not None:
+            missed = await rows.handle(CHAT, story.log[missed.after : missed.up_to])
+
+    asyncio.run(run())
+    people = asyncio.run(story.chat.everyone(CHAT))
+    reached = [m.user for m in people if rules.reaching(m.intervals, tail)]
+    whole = delivered(story, [story.log]).rows
+    assert {user: truth.rows[user] for user in reached} == {user: whole[user] for user in reached}
+
+
+@given(entries=st.lists(st.integers(1, 12), min_size=1))
+def test_runs_have_no_holes_and_lose_nothing(entries: list[int]) -> None:
+    story = Story()
+    for _ in range(12):
+        story.say(USERS[0], expires=False)
+    found = list(rules.runs(story.log[n - 1] for n in entries))
+    assert sorted({e.sequence for run in found for e in run}) == sorted(set(entries))
+    assert all(a.sequence + 1 == b.sequence for run in found for a, b in pairwise(run))
+    assert all(one[-1].sequence + 1 < two[0].sequence for one, two in pairwise(found))

@@ -1,0 +1,58 @@
+"""What a process committed is told once, after the answer is settled; what it did not commit is not."""
+
+import asyncio
+from collections.abc import Sequence
+
+from fixtures.lane import BEN, CHAT, Stage, refusal
+from fixtures.memory_log import MemoryLog
+
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, ClientKey
+from tidings.messages.append import Appends
+from tidings.messages.lane import World
+from tidings.messages.model import Draft, Entry, Kind
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.heard: list[list[int]] = []
+
+    def __call__(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
+        assert chat == CHAT
+        self.heard.append([entry.sequence for entry in entries])
+
+
+def listening(stage: Stage, ear: Ear) -> Appends[bool]:
+    return Appends(World(stage.log, stage.members, SystemClock(), epoch=0, told=ear))
+
+
+async def test_each_commit_is_told_once_and_a_batch_together() -> None:
+    stage, ear = Stage(), Ear()
+    appends = listening(stage, ear)
+    await stage.send("a", via=appends)
+    await asyncio.gather(*(stage.send(f"b{n}", via=appends) for n in range(4)))
+    assert [n for batch in ear.heard for n in batch] == [2, 3, 4, 5, 6]
+    assert len(ear.heard) == 3, "one alone, one alone, three that waited for it"
+
+
+async def test_a_repeat_a_refusal_and_a_place_that_was_lost_are_not_told() -> None:
+    stage, ear = Stage(), Ear()
+    appends = listening(stage, ear)
+    await stage.send("a", via=appends)
+    await stage.send("a", via=appends)
+    await stage.send("other process")
+    await stage.send("c", via=appends)
+    stage.members.members.discard(BEN)
+    assert await refusal(stage.send("d", sender=BEN, via=appends)) is Code.NOT_A_MEMBER
+    assert ear.heard == [[2], [4]]
+
+
+async def test_the_beginning_of_a_log_is_told() -> None:
+    stage, ear = Stage(), Ear()
+    stage.log = MemoryLog()
+    draft = Draft(kind=Kind.CREATE, sender=BEN, client_key=ClientKey("k"), fingerprint=b"")
+    appends = listening(stage, ear)
+    await appends.begin(CHAT, draft, object())
+    await appends.begin(CHAT, draft, object())
+    assert ear.heard == [[1]]
