@@ -66,7 +66,8 @@ class KeySets[S]:
         held = self._of(source)
         age = self._clock.monotonic() - held.looked_at
         if age >= 2 * self._pace.refresh_s or (seek and kid not in held.keys):
-            await self._look_if_due(source, held)
+            if self._is_due(held):
+                await self._looks(source, partial(self._look, source, held))
         elif age >= self._pace.refresh_s and self._is_due(held):
             # nobody waits for this one: the keys at hand will do for as long again
             self._looks.start(source, partial(self._look, source, held))
@@ -84,12 +85,8 @@ class KeySets[S]:
         return held
 
     def _is_due(self, held: _Held) -> bool:
+        """Also while one is under way, so that whoever comes then waits for it: it may bring the key."""
         return self._clock.monotonic() >= held.next_look
-
-    async def _look_if_due(self, source: S, held: _Held) -> None:
-        """One that is under way is waited for even if another is not due: it may bring the key."""
-        if self._is_due(held) or source in self._looks:
-            await self._looks(source, partial(self._look, source, held))
 
     async def _look(self, source: S, held: _Held) -> None:
         looked_at = self._clock.monotonic()

@@ -115,6 +115,7 @@ async def test_an_algorithm_that_is_not_ours_is_refused(world: World, alg: objec
     claims = b64(json.dumps(claims_of(world.clock.now_s)).encode())
     for signature in ("", b64(b"x" * 64)):
         assert "`alg`" in await world.why_not(f"{header}.{claims}.{signature}")
+    assert world.registered.lists == 0, "its key was looked for"
 
 
 async def test_a_key_is_used_with_the_algorithm_of_its_kind_only(world: World) -> None:
@@ -199,6 +200,9 @@ async def test_times_are_numbers_of_seconds_and_the_end_is_required(world: World
 async def test_numbers_that_json_does_not_have_are_refused(world: World, number: str) -> None:
     claims = json.dumps(claims_of(world.clock.now_s, exp=0)).replace('"exp": 0', f'"exp": {number}')
     assert await world.why_not(mint(world.key, claims))
+    elsewhere = json.dumps(claims_of(world.clock.now_s))[:-1] + f', "x": {number}}}'
+    if number != "1e999":
+        assert "not JSON" in await world.why_not(mint(world.key, elsewhere))
 
 
 async def test_a_life_longer_than_allowed_is_refused_with_iat_and_without(world: World) -> None:
