@@ -2,7 +2,8 @@
 
 A row has several parts, and each goes forward by a sequence of its own. A run of entries without holes gives for each
 part the newest that it has; so whoever finds a row's head below the end of his run may write all parts at once:
-what the row has is older than the run, or in it.
+what the row has is older than the run, or in it. But for what is shown: a redaction reaches rows of people who have
+left, whose heads do not move with it. That part is held against its own sequence every time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -165,10 +166,14 @@ def is_member(known: News) -> bool:
 def with_head(row: Row, head: News | None) -> Row:
     """The row of a large chat: its last message and head stand elsewhere, for all members at once.
 
-    Who has left keeps what his row has: the leave itself is the last that reached it.
+    Who has left keeps what his row has: the leave itself is the last that reached it. Who came in after the last
+    message does not get to see it here either.
     """
-    if head is None or not is_member(row.known):
+    joined = row.known.joined
+    if head is None or joined is None or not is_member(row.known):
         return row
+    if head.shown is not None and head.shown.sequence < joined.sequence:
+        head = replace(head, shown=None)
     return replace(row, known=merged(row.known, head))
 
 

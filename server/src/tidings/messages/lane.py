@@ -248,11 +248,13 @@ class Lane[S]:
                 for waiting, entry in zip(batch, entries, strict=True):
                     view.apply(entry)
                     self._settle(waiting, Appended(entry.sequence, is_repeat=False))
-                if self._world.told is not None:
-                    self._world.told(self.chat, entries)
+                self._tell(entries)
             case Occupied(there):
                 if there is not None and there.sequence == view.head + 1:
                     view.apply(there)
+                    if there.key == batch[0].proposal.draft.key:
+                        # ours, from a try that was not answered: nobody has been told of it
+                        self._tell([there])
                 await self._follow(view)
             case KeyTaken(found):
                 draft = batch[0].proposal.draft
@@ -261,6 +263,10 @@ class Lane[S]:
                 )
             case _:
                 self._settle(batch[0], refused(Code.CHANGED_MEANWHILE))
+
+    def _tell(self, entries: Sequence[Entry]) -> None:
+        if self._world.told is not None:
+            self._world.told(self.chat, entries)
 
     def _place(self, view: View[S], proposals: list[Proposal[S]]) -> list[Entry]:
         """Sealed for the place they get: at another place the content is sealed anew."""

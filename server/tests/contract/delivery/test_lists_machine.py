@@ -149,6 +149,6 @@ def test_lists_are_as_the_log_says_whatever_happens(tables_dynoxide: Tables, tmp
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -158,6 +158,22 @@ def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(pla
     play(scene)
 
 
+def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN, CLEO)
+        said = await stage.send(chat, ANNA, "regret")
+        await stage.manage.remove(chat, by(CLEO), CLEO)
+        await stage.change.redact(asked(chat, ANNA, said.sequence))
+        create, message, leave, redaction = lists.committed()
+        await lists.hand(chat, [redaction])
+        await lists.hand(chat, [create, message, leave])
+        assert await lists.text(chat, CLEO, Filter.LEFT) == "(redacted)"
+        assert await lists.text(chat, BEN) == "(redacted)"
+
+    play(scene)
+
+
 def test_what_was_edited_while_one_was_out_does_not_reach_ones_row(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         lists = Lists(stage)
@@ -249,6 +265,7 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         await lists.deliver()
         assert ledger["chat_list.raise_row"].calls - before[0] == 1, "the sender's own row alone"
         assert ledger["memberships.list"].calls == before[1]
+        assert (ledger["counters.raise"].calls, ledger["counters.raise"].write_units) == (1, 1)
         assert await lists.text(chat, many[-1]) == await lists.text(chat, ANNA) == "to all"
         assert [await lists.unread(chat, user) for user in (many[5], many[0], many[-1])] == [0, 2, 1]
         await stage.change.redact(asked(chat, ANNA, old.sequence, after=3))
@@ -261,5 +278,13 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         await lists.deliver()
         assert not (await lists.listed(chat, many[0], Filter.LEFT)).is_member
         assert (await lists.listed(chat, ANNA)).head_sequence == 7
+        await stage.manage.add(chat, by(ANNA), [BEN])
+        await lists.deliver()
+        assert (await lists.listed(chat, BEN)).last is None, "what was said before he came"
+        await stage.send(chat, ANNA, "welcome", after=8)
+        await lists.deliver()
+        assert await lists.text(chat, BEN) == "welcome"
+        gone = await lists.listed(chat, many[0], Filter.LEFT)
+        assert (gone.head_sequence, gone.last and gone.last.sequence) == (6, old.sequence)
 
     play(scene)

@@ -1,14 +1,17 @@
 """Rows come out the same however the entries come in, and say what the log says."""
 
 import asyncio
+import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from fixtures.memory_rows import MemoryTruth, rows_of
-from fixtures.reference_rows import expected
+import pytest
+from fixtures.memory_rows import MemoryChat, MemoryTruth, rows_of
+from fixtures.reference_rows import Expected, expected
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.delivery.stories import USERS, Story, deliveries, stories
+from unit.delivery.stories import USERS, Story, deliveries, handed_out_by, stories, told_by
 
 from tidings.delivery import rules
 from tidings.delivery.model import Mark, News, Row
@@ -18,11 +21,13 @@ from tidings.messages.model import Entry
 CHAT = ChatKey(TenantId("acme"), ChatId("gX"))
 
 
-def delivered(story: Story, handfuls: Iterable[Sequence[Entry]]) -> MemoryTruth:
+def delivered(
+    story: Story, handfuls: Iterable[Sequence[Entry]], chat: MemoryChat | None = None
+) -> MemoryTruth:
     truth = MemoryTruth()
 
     async def run() -> None:
-        rows = rows_of(truth, story.chat)
+        rows = rows_of(truth, chat or story.chat)
         for handful in handfuls:
             await rows.handle(CHAT, handful)
 
@@ -37,6 +42,16 @@ def test_rows_are_the_same_in_any_order_repeated_and_coalesced(data: st.DataObje
     in_order = delivered(story, [[entry] for entry in story.log])
     as_it_came = delivered(story, data.draw(deliveries(story)))
     assert as_it_came.rows == in_order.rows
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_for_many_more_stories(seed: int) -> None:
+    """A redaction that overtook its message, for somebody who had left, took a thousand stories to be told."""
+    chance = random.Random(seed)
+    for _ in range(500):
+        story = told_by(chance)
+        in_order = delivered(story, [[entry] for entry in story.log])
+        assert delivered(story, handed_out_by(chance, story)).rows == in_order.rows, story.log
 
 
 @settings(max_examples=80, deadline=None)
@@ -75,19 +90,35 @@ def test_who_becomes_large_on_the_way_is_listed_the_same_in_any_order(
     since = data.draw(st.integers(1, len(story.log)))
 
     def lines(handfuls: Iterable[Sequence[Entry]]) -> dict[str, object]:
-        truth = MemoryTruth()
-
-        async def run() -> None:
-            chat = story.chat
-            chat.large_since = since
-            rows = rows_of(truth, chat)
-            for handful in handfuls:
-                await rows.handle(CHAT, handful)
-
-        asyncio.run(run())
+        truth = delivered(story, handfuls, replace(story.chat, large_since=since))
         return {user: line(known, truth.head) for user, known in truth.rows.items()}
 
     assert lines(data.draw(deliveries(story))) == lines([[entry] for entry in story.log])
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_large_chat_is_listed_as_the_log_says(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(20):
+        story = told_by(chance)
+        large = replace(story.chat, large_since=chance.randint(1, len(story.log)))
+        truth = delivered(story, handed_out_by(chance, story), large)
+        for user, known in truth.rows.items():
+            _compare(expected(user, story.log), rules.with_head(Row(chat=CHAT.chat, known=known), truth.head))
+        redacted = {e.sequence for e in story.now if e.redacted_at_ms is not None}
+        shown = [known.shown for known in (*truth.rows.values(), truth.head) if known.shown]
+        assert [s for s in shown if s.sequence in redacted and s.preview is not None] == []
+
+
+def _compare(wanted: Expected | None, row: Row) -> None:
+    """Of a stay before the last one the row may show less, but never something that its user may not see."""
+    assert wanted is not None
+    assert (rules.unread(row), rules.is_member(row.known)) == (wanted.unread, wanted.is_member)
+    assert row.known.joined is not None
+    shown = row.known.shown.sequence if row.known.shown else 0
+    is_of_now = wanted.is_member and (wanted.shown or 0) > row.known.joined.sequence
+    assert shown == wanted.shown if is_of_now else shown <= (wanted.shown or 0)
 
 
 def line(known: News, head: News) -> object:

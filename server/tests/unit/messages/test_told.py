@@ -48,6 +48,16 @@ async def test_a_repeat_a_refusal_and_a_place_that_was_lost_are_not_told() -> No
     assert ear.heard == [[2], [4]]
 
 
+async def test_what_stands_after_a_try_that_was_not_answered_is_told_when_it_is_found() -> None:
+    stage, ear = Stage(), Ear()
+    appends = listening(stage, ear)
+    stage.log.failures = ["lost"]
+    assert await refusal(stage.send("a", via=appends)) is Code.OUTCOME_UNKNOWN
+    assert ear.heard == []
+    assert (await stage.send("a", via=appends)).sequence == 2
+    assert ear.heard == [[2]]
+
+
 async def test_the_beginning_of_a_log_is_told() -> None:
     stage, ear = Stage(), Ear()
     stage.log = MemoryLog()

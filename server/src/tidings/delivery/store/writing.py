@@ -54,9 +54,9 @@ class _Parts:
 
 
 def all_at_once(news: News, names: HeadNames) -> Writing:
-    """Everything, if the head is news: then all the rest is (see `rules.py`)."""
+    """Everything, if the head is news and so is what is shown: then all the rest is (see `rules.py`)."""
     parts = _parts(news, names)
-    return parts.writing(parts.conditions[0])
+    return parts.writing(" AND ".join(parts.conditions[: 2 if news.shown else 1]))
 
 
 def part_by_part(news: News, names: HeadNames) -> Writing:
