@@ -48,18 +48,24 @@ class Api(Running):
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.api_port), timeout=20)
 
-    def head(self, method: str, path: str, body: bytes = b"", user: str = "anna") -> bytes:
+    def head(self, method: str, path: str, body: bytes = b"", user: str = "anna", bearer: str = "") -> bytes:
+        """With the tenant's API key in the name of a user, or with a token of the user's own."""
+        who = [f"Authorization: Bearer {bearer or self.bearer}"] + (
+            [] if bearer else [f"Tidings-User: {user}"]
+        )
         lines = [
-            *(f"{method} {path} HTTP/1.1", "Host: test", f"Authorization: Bearer {self.bearer}"),
-            *(f"Tidings-User: {user}", "Content-Type: application/json", f"Content-Length: {len(body)}"),
+            *(f"{method} {path} HTTP/1.1", "Host: test", *who),
+            *("Content-Type: application/json", f"Content-Length: {len(body)}"),
         ]
         return "\r\n".join([*lines, "", ""]).encode()
 
-    def ask(self, method: str, path: str, body: object = None, user: str = "anna") -> Answer:
+    def ask(
+        self, method: str, path: str, body: object = None, user: str = "anna", bearer: str = ""
+    ) -> Answer:
         """On a connection of its own."""
         sent = b"" if body is None else json.dumps(body).encode()
         with self.connect() as client:
-            client.sendall(self.head(method, path, sent, user) + sent)
+            client.sendall(self.head(method, path, sent, user, bearer) + sent)
             return answer(client)
 
 
@@ -97,7 +103,9 @@ def bearer(tables_local: Tables, space: Space) -> str:
     async def made() -> str:
         clock, tenant = SystemClock(), TenantId(space.tenant)
         async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
-            await Tenants(DynamoTenantStore(client), clock).create(tenant, TenantSettings(name="Acme"))
+            await Tenants(DynamoTenantStore(client), clock).create(
+                tenant, TenantSettings(name="Acme", has_phone_login=True)
+            )
             keys = ApiKeys(DynamoApiKeyStore(client), clock)
             issued = await keys.issue(tenant, "tests", [Scope.ACT_AS_USER])
         return issued.text.reveal()

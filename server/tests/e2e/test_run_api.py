@@ -1,5 +1,6 @@
 """`tidings run api` lives: it serves, drains, is killed and comes back, and refuses what it can't work with."""
 
+import re
 import signal
 import socket
 from collections.abc import Callable
@@ -61,6 +62,24 @@ def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     assert 'tidings_http_requests_total{operation="other",outcome="refused"} 1.0' in page
     assert 'tidings_http_statuses_total{status="404"} 1.0' in page
     assert 'tidings_limits_total{outcome="allowed"}' in page
+
+
+def test_somebody_comes_in_by_phone_and_is_out_again(start: Start, space: Space) -> None:
+    api = start(TIDINGS_LIMITS_CODE_NUMBER_RATE="1/d", TIDINGS_LIMITS_CODE_NUMBER_BURST="1")
+    who = {"tenant": space.tenant, "phone": "+4915112345678"}
+    asked = api.ask("POST", "/v1/login/phone", who)
+    assert asked.status == 202
+    limited = api.ask("POST", "/v1/login/phone", who)
+    assert (limited.status, limited.body["code"]) == (429, "rate_limited")
+    code = eventually(lambda: re.search(r"SMS to \+4915112345678: (\d{6})", api.stderr), "text message")[1]
+    answer = {**who, "challenge": asked.body["challenge"], "code": code, "device": {"id": "phone-1"}}
+    login = api.ask("POST", "/v1/login/phone/redeem", answer)
+    assert login.status == 200, login.body
+    token = login.body["tokens"]["access_token"]
+    assert api.ask("GET", "/v1/chats", bearer=token).status == 200
+    assert api.ask("GET", "/v1/chats", bearer=token[:-8] + "AAAAAAAA").status == 401
+    assert code not in str(api.lines)
+    assert token not in str(api.lines)
 
 
 def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: Start) -> None:
