@@ -64,7 +64,7 @@ def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     assert 'tidings_limits_total{outcome="allowed"}' in page
 
 
-def test_somebody_comes_in_by_phone_and_is_out_again(start: Start, space: Space) -> None:
+def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start, space: Space) -> None:
     api = start(TIDINGS_LIMITS_CODE_NUMBER_RATE="1/d", TIDINGS_LIMITS_CODE_NUMBER_BURST="1")
     who = {"tenant": space.tenant, "phone": "+4915112345678"}
     asked = api.ask("POST", "/v1/login/phone", who)
