@@ -56,7 +56,7 @@ class KeySets[S]:
         self._clock = clock
         self._pace = pace
         self._held: OrderedDict[S, _Held] = OrderedDict()
-        self._looks: Shared[S, None] = Shared()
+        self._looks: Shared[S, _Held] = Shared()
 
     async def find(self, source: S, kid: str, *, seek: bool = True) -> PublicKey | None:
         """None: it has no such key. With `seek` a key that is not known is looked for, as often as the pace allows.
@@ -67,15 +67,13 @@ class KeySets[S]:
         age = self._clock.monotonic() - held.looked_at
         if age >= 2 * self._pace.refresh_s or (seek and kid not in held.keys):
             if self._is_due(held):
-                await self._looks(source, partial(self._look, source, held))
+                # what it brings counts even if the source was driven out meanwhile
+                held = await self._looks(source, partial(self._look, source))
         elif age >= self._pace.refresh_s and self._is_due(held):
             # nobody waits for this one: the keys at hand will do for as long again
-            self._looks.start(source, partial(self._look, source, held))
-        self._check_age(held)
+            self._looks.start(source, partial(self._look, source))
+        self._check(held, kid if seek else None)
         return held.keys.get(kid)
-
-    def forget(self, source: S) -> None:
-        self._held.pop(source, None)
 
     def _of(self, source: S) -> _Held:
         held = self._held.setdefault(source, _Held())
@@ -88,22 +86,26 @@ class KeySets[S]:
         """Also while one is under way, so that whoever comes then waits for it: it may bring the key."""
         return self._clock.monotonic() >= held.next_look
 
-    async def _look(self, source: S, held: _Held) -> None:
+    async def _look(self, source: S) -> _Held:
         looked_at = self._clock.monotonic()
         try:
-            held.keys = await self._load(source)
+            keys = await self._load(source)
         except SourceError as failure:
             _log.warning("no keys from %s: %s", source, failure)
+            held = self._of(source)
             held.failure = failure
             held.next_look = self._clock.monotonic() + self._pace.retry_s
         else:
-            held.looked_at, held.failure = looked_at, None
+            held = self._of(source)
+            held.keys, held.looked_at, held.failure = keys, looked_at, None
             held.next_look = self._clock.monotonic() + min(self._pace.unknown_s, self._pace.refresh_s)
+        return held
 
-    def _check_age(self, held: _Held) -> None:
+    def _check(self, held: _Held, sought: str | None) -> None:
+        """A key that is not known while its source fails may be a new one: that is no reason to send anybody away."""
         age = self._clock.monotonic() - held.looked_at
         allowed = self._pace.outage_s if held.failure else 2 * self._pace.refresh_s
-        if age > allowed:
+        if age > allowed or (held.failure and sought is not None and sought not in held.keys):
             raise TidingsError(
                 Code.KEYS_UNAVAILABLE,
                 "The keys that this credential is verified with can't be had right now.",

@@ -1,6 +1,6 @@
 """What tenants have set: read through a cache by everything that serves requests, changed by operators.
 
-A change holds here at once and elsewhere within `Keep.fresh_s`; that a tenant is new, too.
+A change is seen within `Keep.fresh_s`, and so is a new tenant by who had asked for it before.
 """
 
 from collections.abc import Callable
@@ -28,9 +28,6 @@ class TenantReader:
     async def find(self, tenant: TenantId, /) -> Tenant | None:
         """None: there is none of this id. What can't be an id costs no read."""
         return await self._cache.get(tenant) if is_tenant_id(tenant) else None
-
-    def forget(self, tenant: TenantId) -> None:
-        self._cache.forget(tenant)
 
 
 class Tenants:

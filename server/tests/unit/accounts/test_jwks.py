@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fixtures.loops import until
 from fixtures.memory_accounts import pair
+from fixtures.memory_keys import TurnedClock
 from unit.accounts.world import URL, World
 
 from tidings.accounts.jwks import PUBLISHED, REGISTERED
-from tidings.accounts.public_keys import BadKeyError, make_pair, public_part, read_jwks, read_key
+from tidings.accounts.key_sets import KeySets
+from tidings.accounts.public_keys import BadKeyError, PublicKey, make_pair, public_part, read_jwks, read_key
 from tidings.kernel.errors import Code
 from tidings.tenants.model import TokenSettings
 
@@ -121,6 +125,30 @@ async def test_a_url_that_never_answered_is_tried_at_its_pace_and_is_not_the_use
     world.publish(key)
     world.clock.now_s += PUBLISHED.retry_s
     await world.admits(world.token(key))
+
+
+async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(world: World) -> None:
+    world.publish(old := pair("old"))
+    await world.admits(world.token(old))
+    world.published.documents.clear()
+    world.clock.now_s += PUBLISHED.unknown_s
+    assert await refused_code(world, world.token(pair("new"))) is Code.KEYS_UNAVAILABLE
+    await world.admits(world.token(old))
+
+
+async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_same() -> None:
+    clock, gate, loads = TurnedClock(), asyncio.Event(), []
+
+    async def load(source: str) -> Mapping[str, PublicKey]:
+        loads.append(source)
+        await gate.wait()
+        return {"k": read_key(USABLE | {"kid": "k"})}
+
+    sets: KeySets[str] = KeySets(load, clock, replace(PUBLISHED, count=1))
+    waiting = [asyncio.create_task(sets.find(source, "k")) for source in ("a", "b", "a")]
+    await until(lambda: len(loads) == 2)
+    gate.set()
+    assert None not in await asyncio.gather(*waiting)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"keys": 1}', b'{"keys":' + b"[" * 5000])
