@@ -90,9 +90,9 @@ class DynamoTruth:
         return await self._client.update(
             pattern,
             key,
-            writing.update,
-            condition=writing.condition,
-            names=writing.names,
+            writing.spelled.update,
+            condition=writing.spelled.condition,
+            names=writing.spelled.names,
             values=writing.values,
             returns="UPDATED_OLD",
             repeatable=True,

@@ -1,87 +1,108 @@
-"""News as an update: which attributes each part is made of, and the condition under which it may be written."""
+"""News as an update: which attributes each part is made of, and the condition under which it may be written.
 
+How an update is spelled depends only on which attributes it has, and there are few such sets: each is spelled once.
+"""
+
+from functools import lru_cache
 from typing import NamedTuple
 
 from tidings.delivery.model import News, Shown
-from tidings.delivery.store.items import HeadNames
+from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames
 from tidings.platform.dynamo.values import Value
 
+_HEADS = frozenset({OF_A_ROW.sequence, OF_A_CHAT.sequence})
+_FORWARD = _HEADS | {"own_sequence", "joined_sequence", "removed_sequence"}
+"""Attributes that only go forward, and the attributes of their part with them."""
+_ONCE = frozenset({"large", "other"})
+_SHOWN = "preview_sequence"
+_SHOWS_MORE = (
+    "(attribute_not_exists(#preview_sequence) OR #preview_sequence < :preview_sequence"
+    " OR (#preview_sequence = :preview_sequence AND #preview_version < :preview_version))"
+)
 
-class Writing(NamedTuple):
+
+class Spelled(NamedTuple):
     """An UpdateItem's expressions. Every name is given by `#`: some are words that DynamoDB keeps for itself."""
 
     update: str
     condition: str
     names: dict[str, str]
+
+
+class Writing(NamedTuple):
+    spelled: Spelled
     values: dict[str, Value]
-
-
-class _Parts:
-    def __init__(self) -> None:
-        self.sets: dict[str, Value] = {}
-        self.removes: list[str] = []
-        self.conditions: list[str] = []
-
-    def below(self, name: str, **attributes: Value) -> None:
-        """A part that only goes forward by the attribute `name`."""
-        self.sets |= attributes
-        self.conditions.append(f"(attribute_not_exists(#{name}) OR #{name} < :{name})")
-
-    def shown(self, shown: Shown) -> None:
-        self.sets |= {
-            "preview_sequence": shown.sequence,
-            "preview_version": shown.version,
-            "last_at": shown.at_ms,
-            "last_sender": shown.sender,
-        }
-        for name, value in (("last_preview", shown.preview), ("preview_expires_at", shown.expires_at_s)):
-            if value is None:
-                self.removes.append(name)
-            else:
-                self.sets[name] = value
-        self.conditions.append(
-            "(attribute_not_exists(#preview_sequence) OR #preview_sequence < :preview_sequence"
-            " OR (#preview_sequence = :preview_sequence AND #preview_version < :preview_version))"
-        )
-
-    def writing(self, condition: str) -> Writing:
-        names = [*self.sets, *self.removes]
-        update = "SET " + ", ".join(f"#{name} = :{name}" for name in self.sets)
-        if self.removes:
-            update += " REMOVE " + ", ".join(f"#{name}" for name in self.removes)
-        values = {f":{name}": value for name, value in self.sets.items()}
-        return Writing(update, condition, {f"#{name}": name for name in names}, values)
 
 
 def all_at_once(news: News, names: HeadNames) -> Writing:
     """Everything, if the head is news and so is what is shown: then all the rest is (see `rules.py`)."""
-    parts = _parts(news, names)
-    return parts.writing(" AND ".join(parts.conditions[: 2 if news.shown else 1]))
+    return _writing(news, names, is_each_checked=False)
 
 
 def part_by_part(news: News, names: HeadNames) -> Writing:
     """Everything, if each part is news."""
-    parts = _parts(news, names)
-    return parts.writing(" AND ".join(parts.conditions))
+    return _writing(news, names, is_each_checked=True)
 
 
-def _parts(news: News, names: HeadNames) -> _Parts:
-    parts = _Parts()
+def _writing(news: News, names: HeadNames, *, is_each_checked: bool) -> Writing:
+    sets = _attributes(news, names)
+    removes = () if news.shown is None else _absent(news.shown)
+    values = {f":{name}": value for name, value in sets.items()}
+    return Writing(_spelled(tuple(sets), removes, is_each_checked=is_each_checked), values)
+
+
+def _attributes(news: News, names: HeadNames) -> dict[str, Value]:
+    sets: dict[str, Value] = {}
     if news.head is not None:
-        parts.below(names.sequence, **dict(zip(names, news.head, strict=True)))
+        sets[names.sequence], sets[names.ordinal] = news.head
     if news.shown is not None:
-        parts.shown(news.shown)
+        sets |= _shown(news.shown)
     if news.own is not None:
-        parts.below("own_sequence", own_sequence=news.own.sequence, own_ordinal=news.own.ordinal)
+        sets["own_sequence"], sets["own_ordinal"] = news.own
     if news.joined is not None:
-        at, ordinal, at_ms = news.joined
-        parts.below("joined_sequence", joined_sequence=at, joined_ordinal=ordinal, joined_at=at_ms)
+        sets["joined_sequence"], sets["joined_ordinal"], sets["joined_at"] = news.joined
     if news.removed is not None:
-        parts.below("removed_sequence", removed_sequence=news.removed)
+        sets["removed_sequence"] = news.removed
     if news.is_large:
-        parts.sets["large"] = True
-        parts.conditions.append("attribute_not_exists(#large)")
+        sets["large"] = True
     if news.other is not None:
-        parts.sets["other"] = news.other
-        parts.conditions.append("attribute_not_exists(#other)")
-    return parts
+        sets["other"] = news.other
+    return sets
+
+
+def _shown(shown: Shown) -> dict[str, Value]:
+    sets: dict[str, Value] = {
+        "preview_sequence": shown.sequence,
+        "preview_version": shown.version,
+        "last_at": shown.at_ms,
+        "last_sender": shown.sender,
+    }
+    if shown.preview is not None:
+        sets["last_preview"] = shown.preview
+    if shown.expires_at_s is not None:
+        sets["preview_expires_at"] = shown.expires_at_s
+    return sets
+
+
+def _absent(shown: Shown) -> tuple[str, ...]:
+    """What an earlier message may have left there."""
+    held = (("last_preview", shown.preview), ("preview_expires_at", shown.expires_at_s))
+    return tuple(name for name, value in held if value is None)
+
+
+@lru_cache(maxsize=512)
+def _spelled(sets: tuple[str, ...], removes: tuple[str, ...], *, is_each_checked: bool) -> Spelled:
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
+    if removes:
+        update += " REMOVE " + ", ".join(f"#{name}" for name in removes)
+    checked = [name for name in sets if is_each_checked or name in _HEADS or name == _SHOWN]
+    conditions = [condition for name in checked if (condition := _condition(name))]
+    return Spelled(update, " AND ".join(conditions), {f"#{name}": name for name in (*sets, *removes)})
+
+
+def _condition(name: str) -> str | None:
+    if name == _SHOWN:
+        return _SHOWS_MORE
+    if name in _FORWARD:
+        return f"(attribute_not_exists(#{name}) OR #{name} < :{name})"
+    return f"attribute_not_exists(#{name})" if name in _ONCE else None
