@@ -18,14 +18,15 @@ from tidings.api.services import Services
 from tidings.kernel.errors import TidingsError
 
 ROUTERS = (
-    chats.router,
-    chat_list.router,
-    members.router,
     messages.router,
+    chat_list.router,
+    chats.router,
+    members.router,
     login.router,
     sessions.router,
     users.router,
 )
+"""Matched in this order, so those come first that are asked most."""
 
 
 def make_app(services: Services, options: Options) -> FastAPI:
@@ -51,9 +52,12 @@ def described() -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # ours is the envelope's; the framework's own would put bodies into spans
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     for router in ROUTERS:
-        app.include_router(router)
+        # as they are: a router that is included is matched in more steps, which cost a tenth of a request
+        app.router.routes.extend(router.routes)
     openapi.describe(app)
     return app
 
