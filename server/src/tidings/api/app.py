@@ -2,6 +2,7 @@
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +17,8 @@ from tidings.api.options import Options
 from tidings.api.routes import chat_list, chats, login, members, messages, sessions, users
 from tidings.api.services import Services
 from tidings.kernel.errors import TidingsError
+
+_NOT_ALLOWED = 405
 
 ROUTERS = (
     messages.router,
@@ -80,4 +83,12 @@ def _tell_errors(app: FastAPI, options: Options) -> None:
     async def _by_framework(request: Request, error: HTTPException) -> Response:
         response = tell(request, problems.from_http(error))
         response.headers.update(error.headers or {})
+        if error.status_code == _NOT_ALLOWED:
+            response.headers["allow"] = ", ".join(sorted(_methods_at(app, request.url.path)))
         return response
+
+
+def _methods_at(app: FastAPI, path: str) -> set[str]:
+    """Of all routes of an address; the framework tells those of the first."""
+    routes = (route for route in app.routes if isinstance(route, APIRoute) and route.path_regex.match(path))
+    return {method for route in routes for method in route.methods or ()}

@@ -51,7 +51,7 @@ EmojiInPath = Annotated[
     Path(
         min_length=1,
         max_length=32,
-        pattern=r"^[^\s/\p{Cc}]+$",
+        pattern=r"^[^\s/\x00-\x1f\x7f]+$",
         description="At most 32 bytes, no blanks.",
         examples=["👍"],
     ),
