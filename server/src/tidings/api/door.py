@@ -186,54 +186,65 @@ async def _read(request: Request) -> Request:
     return _ReadRequest(request, body, bodies.parse(body, options))
 
 
-class _Bearer(HTTPBearer):
-    """Stands in the description of every guarded route. What it returns was verified before the body was read."""
+def _let_in(request: Request) -> Call:
+    """Verified before the body was read. A route of another class has none, and fails instead of letting in."""
+    call: Call = request.state.call
+    return call
 
+
+class _Credential(HTTPBearer):
+    """The scheme in the description of a guarded route, and what its function gets, in one: each step costs."""
+
+    def __init__(self) -> None:
+        about = "An access token of a user, a token that the tenant's own server made, or an API key."
+        super().__init__(scheme_name="bearer", description=about)
+
+
+Named = Annotated[
+    UserName | None,
+    Header(
+        alias="Tidings-User",
+        description="With an API key that has the scope `act_as_user`: in whose name. A user's token needs none.",
+        examples=["anna"],
+    ),
+]
+
+
+class _User(_Credential):
     @override
-    async def __call__(self, request: Request) -> Call:  # type: ignore[override]  # the framework takes what it gets
-        call: Call = request.state.call
+    async def __call__(self, request: Request, _: Named = None) -> UserCall:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.user is None:
+            raise TidingsError(
+                Code.REQUEST_INVALID,
+                "Nobody is named.",
+                hint="With an API key, name the user in the header Tidings-User.",
+            )
+        return UserCall(call.edge.services, call.edge.cursors, call.tenant, call.user)
+
+
+class _UsersServer(_Credential):
+    @override
+    async def __call__(self, request: Request) -> Call:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if not call.is_server:
+            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
         return call
 
 
-BEARER = _Bearer(
-    scheme_name="bearer",
-    description="An access token of a user, a token that the tenant's own server made, or an API key.",
-)
-_NAMED_DOC = "With an API key that has the scope `act_as_user`: in whose name. A user's token needs none."
-
-type AnyCall = Annotated[Call, Depends(BEARER)]
-
-
-async def as_user(
-    call: AnyCall,
-    _named: Annotated[UserName | None, Header(alias="Tidings-User", description=_NAMED_DOC)] = None,
-) -> UserCall:
-    if call.user is None:
-        raise TidingsError(
-            Code.REQUEST_INVALID,
-            "Nobody is named.",
-            hint="With an API key, name the user in the header Tidings-User.",
-        )
-    return UserCall(call.edge.services, call.edge.cursors, call.tenant, call.user)
-
-
-type AsUser = Annotated[UserCall, Depends(as_user)]
-
-
-async def as_users_server(call: AnyCall) -> Call:
-    if not call.is_server:
-        raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
-    return call
-
-
-type AsUsersServer = Annotated[Call, Depends(as_users_server)]
-
-
-async def as_looker(call: AnyCall) -> Call:
+class _Looker(_Credential):
     """Who may look at the users of the tenant: each of them, and the tenant's server."""
-    if call.user is None and not call.is_server:
-        raise TidingsError(Code.FORBIDDEN, f"This takes a user, or an API key with the scope {Scope.USERS}.")
-    return call
+
+    @override
+    async def __call__(self, request: Request, _: Named = None) -> Call:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.user is None and not call.is_server:
+            raise TidingsError(
+                Code.FORBIDDEN, f"This takes a user, or an API key with the scope {Scope.USERS}."
+            )
+        return call
 
 
-type AsLooker = Annotated[Call, Depends(as_looker)]
+type AsUser = Annotated[UserCall, Depends(_User())]
+type AsUsersServer = Annotated[Call, Depends(_UsersServer())]
+type AsLooker = Annotated[Call, Depends(_Looker())]

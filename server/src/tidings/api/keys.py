@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Header
 from pydantic import ValidationError
 
-from tidings.api.schemas.ids import CLIENT_KEY, CLIENT_KEY_CHARS
+from tidings.api.schemas.ids import CLIENT_KEY, CLIENT_KEY_CHARS, PART
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ClientKey, new_ulid
 
@@ -13,7 +13,9 @@ KeyHeader = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        max_length=CLIENT_KEY_CHARS + 2,
+        min_length=1,
+        max_length=CLIENT_KEY_CHARS,
+        pattern=PART,
         description="Is the `client_message_id` of a request whose body has none. If both are there they are the same.",
         examples=["01JCQ4Z7N3V5X9B2M8K6T1R0WD"],
     ),

@@ -79,6 +79,8 @@ async def test_what_is_not_there_is_told_as_a_problem_too() -> None:
     wrong = await _call(house, "DELETE", "/v1/directs")
     assert (wrong.status_code, wrong.json()["code"]) == (405, Code.METHOD_NOT_ALLOWED)
     assert wrong.headers["allow"] == "POST"
+    several = await _call(house, "PUT", "/v1/chats/g1")
+    assert several.headers["allow"] == "GET, PATCH"
 
 
 async def test_a_fault_of_ours_is_logged_and_told_without_a_word_of_it() -> None:

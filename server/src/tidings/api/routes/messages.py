@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from tidings.api.documented import OF_BODIES, OF_CHANGES, route
 from tidings.api.door import AsUser, Guarded, UserCall
+from tidings.api.entries import entry_answer, page_answer
 from tidings.api.keys import KeyHeader, optional_key, required_key
 from tidings.api.schemas.chat_list import StatusShown
 from tidings.api.schemas.ids import ChatInPath, MessageInPath
@@ -50,7 +51,7 @@ EmojiInPath = Annotated[
     Path(
         min_length=1,
         max_length=32,
-        pattern=r"^[^\s/\p{Cc}]+$",
+        pattern=r"^[^\s/\x00-\x1f\x7f]+$",
         description="At most 32 bytes, no blanks.",
         examples=["👍"],
     ),
@@ -103,17 +104,16 @@ async def send_message(
             *_STATUS,
             *_KEYS,
         ),
+        response_model=HistoryShown,
         summary="Read a chat",
     ),
 )
-async def list_messages(
-    call: AsUser, chat: ChatInPath, asked: Annotated[HistoryAsked, Query()]
-) -> HistoryShown:
+async def list_messages(call: AsUser, chat: ChatInPath, asked: Annotated[HistoryAsked, Query()]) -> Response:
     """What the caller may see of the log, newest first, with the range that the page covers."""
     key = call.chat(chat)
     page = await _page(call, key, asked)
     statuses = await _statuses(call, key, page.entries) if asked.status else {}
-    return HistoryShown.of(key, page, call.user, statuses)
+    return page_answer(key, page, call.user, statuses)
 
 
 async def _page(call: UserCall, chat: ChatKey, asked: HistoryAsked) -> Page:
@@ -132,14 +132,15 @@ async def _page(call: UserCall, chat: ChatKey, asked: HistoryAsked) -> Page:
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
         touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
+        response_model=EntryShown,
         summary="One message by its id",
     ),
 )
-async def get_message(call: AsUser, message: MessageInPath) -> EntryShown:
+async def get_message(call: AsUser, message: MessageInPath) -> Response:
     chat, sequence = _place(call, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
-    return EntryShown.of(chat, shown, call.user, statuses.get(sequence))
+    return entry_answer(chat, shown, call.user, statuses.get(sequence))
 
 
 @router.get(

@@ -122,7 +122,10 @@ class ChatSettings(Shape):
     """What a user makes of a chat, for himself. What is not there stays; `muted_until` null: not muted."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"muted_until": "2026-12-31T00:00:00Z", "is_pinned": True}]}
+        json_schema_extra={
+            "minProperties": 1,
+            "examples": [{"muted_until": "2026-12-31T00:00:00Z", "is_pinned": True}],
+        }
     )
 
     is_pinned: bool | None = None

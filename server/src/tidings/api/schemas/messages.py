@@ -1,6 +1,5 @@
 """Messages and the other entries of a log over HTTP."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
@@ -9,13 +8,8 @@ from pydantic.config import JsonDict
 from tidings.api.schemas.chat_list import StatusName
 from tidings.api.schemas.chats import Keyed
 from tidings.api.schemas.ids import Position, Sequence, UserName
-from tidings.api.schemas.shape import Shape, Time, spell_if
-from tidings.delivery.model import Status
-from tidings.kernel.clock import time_text
-from tidings.kernel.ids import ChatKey, UserId, message_id
+from tidings.api.schemas.shape import Shape, Time
 from tidings.messages.content import MAX_MENTIONS, Content
-from tidings.messages.history import Page, Shown
-from tidings.messages.model import Kind
 from tidings.messages.send import MAX_TTL_S, Sent
 
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
@@ -149,35 +143,6 @@ class EntryShown(Shape):
     users: Annotated[list[str] | None, Field(description="Who joined, left, or has another role.")] = None
     member_count: int | None = None
 
-    @classmethod
-    def of(cls, chat: ChatKey, shown: Shown, reader: UserId, status: Status | None = None) -> Self:
-        entry, state, content = shown
-        return cls(
-            id=message_id(chat.chat, entry.sequence),
-            sequence=entry.sequence,
-            kind=entry.kind.value,
-            sender=entry.sender,
-            created_at=time_text(entry.created_at_ms),
-            state=state.value,
-            client_message_id=entry.client_key if entry.sender == reader else None,
-            status=status.tick.value if status and status.is_counted else None,
-            text=content.text if content else None,
-            data=content.data if content else None,
-            reply_to=content.reply_to if content else None,
-            mentions=list(content.mentions) if content and content.mentions else None,
-            content_type=entry.content_type,
-            edited_at=spell_if(entry.edited_at_ms),
-            redacted_at=spell_if(entry.redacted_at_ms),
-            expires_at=spell_if(entry.visible_until_ms),
-            reactions=_reactions(shown) if entry.reaction_counts else None,
-            refers_to=entry.refers_to,
-            emoji=entry.emoji,
-            name=entry.name,
-            role=entry.role,
-            users=list(entry.users) if entry.kind is not Kind.MESSAGE and entry.users else None,
-            member_count=entry.member_count,
-        )
-
 
 class Covers(Shape):
     """The page is complete for this reader above `after`, up to and with `up_to`."""
@@ -207,18 +172,6 @@ class HistoryShown(Shape):
     has_older: bool
     has_newer: bool
 
-    @classmethod
-    def of(cls, chat: ChatKey, page: Page, reader: UserId, statuses: Mapping[int, Status]) -> Self:
-        return cls(
-            entries=[
-                EntryShown.of(chat, shown, reader, statuses.get(shown.entry.sequence))
-                for shown in page.entries
-            ],
-            covers=Covers(after=page.after, up_to=page.up_to),
-            has_older=page.has_older,
-            has_newer=page.has_newer,
-        )
-
 
 class HistoryAsked(Shape):
     """One of `before`, `after`, `around`; none: the newest."""
@@ -239,12 +192,3 @@ class HistoryAsked(Shape):
         if sum(given is not None for given in (self.before, self.after, self.around)) > 1:
             raise ValueError("only one of before, after and around")
         return self
-
-
-def _reactions(shown: Shown) -> list[ReactionShown]:
-    users: dict[str, list[str]] = {}
-    for mark in shown.entry.reaction_users:
-        emoji, _, user = mark.partition(" ")
-        users.setdefault(emoji, []).append(user)
-    counts = shown.entry.reaction_counts or {}
-    return [ReactionShown(emoji=e, count=n, users=users.get(e, [])) for e, n in counts.items()]
