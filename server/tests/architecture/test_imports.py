@@ -11,7 +11,7 @@ import pytest
 NOT_SUBJECTS = {"kernel", "wire", "platform", "tables", "topics", "engines", "api", "gateway", "run"}
 EDGES = {"api", "gateway"}
 ENGINE_PACKAGES = {"botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}
-ADAPTERS = {"store", "directory", "control", "kms_aws", "kms_file"}
+ADAPTERS = {"store", "directory", "control", "kms_aws", "kms_file", "sms_console", "sms_sns"}
 FRAMEWORKS = {"fastapi": {"tidings.api"}, "starlette": {"tidings.api"}, "pydantic": {"tidings.api"}}
 SOCKETS = {"picows", "websockets"}
 SOCKET_FILES = {"tidings.gateway.server", "tidings.gateway.socket"}

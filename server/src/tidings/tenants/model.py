@@ -9,10 +9,14 @@ MAX_VERSION = 2**32 - 1
 
 
 class KeyKind(StrEnum):
-    """`content` keys are replaced now and then, and the old ones kept to read with; there is one `fingerprint` key."""
+    """`content` keys are replaced now and then, and the old ones kept to read with; there is one `fingerprint` key.
+
+    `access` keys sign access tokens; one that was replaced is soon believed no longer.
+    """
 
     CONTENT = "content"
     FINGERPRINT = "fingerprint"
+    ACCESS = "access"
 
 
 class KeyName(NamedTuple):
