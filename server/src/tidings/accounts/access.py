@@ -5,6 +5,7 @@ That the session was ended meanwhile is not seen here; `live.py` looks at it.
 
 import base64
 import binascii
+import re
 from typing import Annotated, Literal
 
 import msgspec
@@ -44,6 +45,7 @@ class _Claims(Struct, frozen=True):
     exp: int
 
 
+_KID = re.compile(r"([a-zA-Z0-9.-][a-zA-Z0-9._-]{0,31})/([1-9][0-9]{0,9})")
 _read_header = msgspec.json.Decoder(_Header).decode
 
 
@@ -104,10 +106,10 @@ def is_access_token(token: str) -> bool:
 def _signer(token: str) -> tuple[TenantId, int]:
     """Which key is said to have signed it. Nothing is believed yet."""
     header = _header(token)
-    tenant, _, version = header.kid.rpartition("/") if header else ("", "", "")
-    if not tenant or tenant.startswith("_") or not (version.isascii() and version.isdecimal()):
+    kid = header and _KID.fullmatch(header.kid)
+    if not kid:
         raise refused()
-    return TenantId(tenant), int(version)
+    return TenantId(kid[1]), int(kid[2])
 
 
 def _header(token: str) -> _Header | None:

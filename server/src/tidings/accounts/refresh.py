@@ -24,7 +24,9 @@ SECRET_BYTES = 32
 TAG_BYTES = 16
 MAX_TOKEN_CHARS = 160
 RETRY_KEY_CHARS = (16, 64)
-_SHAPE = re.compile(r"tdr\.([^#*\s]{1,32})\.([0-9A-HJKMNP-TV-Z]{26})\.([A-Za-z0-9_-]{64})")
+_SHAPE = re.compile(
+    r"tdr\.([a-zA-Z0-9.-][a-zA-Z0-9._-]{0,31})\.([0-9A-HJKMNP-TV-Z]{26})\.([A-Za-z0-9_-]{64})"
+)
 _RETRY_KEY = re.compile(rf"[\x21-\x7e]{{{RETRY_KEY_CHARS[0]},{RETRY_KEY_CHARS[1]}}}")
 
 type Mac = Callable[[bytes], bytes]
@@ -56,7 +58,7 @@ def spell(tenant: TenantId, session: SessionId, secret: bytes, mac: Mac) -> str:
 
 def parse(token: str) -> Presented | None:
     found = _SHAPE.fullmatch(token) if len(token) <= MAX_TOKEN_CHARS else None
-    if found is None or found[1].startswith("_"):
+    if found is None:
         return None
     try:
         end = base64.urlsafe_b64decode(found[3])

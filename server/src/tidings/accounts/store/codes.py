@@ -1,10 +1,10 @@
 """One-time codes, in the table `tenants`: each in a partition of its own, away from its tenant's settings."""
 
 from tidings.accounts.records import ChallengeId
-from tidings.accounts.store.spelling import unavailable
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.outcomes import unwritten
 from tidings.platform.dynamo.values import Value
 from tidings.tables.items.accounts import CODE_KEY, CODE_SORT
 from tidings.tables.patterns import accounts as patterns
@@ -22,7 +22,7 @@ class DynamoCodes:
             # nobody knows the challenge yet, so a repeat takes no try back
             await self._client.put(patterns.PUT_CODE, item, repeatable=True)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
 
     async def count_try(
         self, tenant: TenantId, challenge: ChallengeId, max_tries: int, now_s: int, /
@@ -43,7 +43,7 @@ class DynamoCodes:
         except ConditionFailedError:
             return None
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return None if written.attributes is None else bytes(written.attributes["code_hash"])
 
     async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
@@ -55,7 +55,7 @@ class DynamoCodes:
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return True
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Device, Session
-from tidings.accounts.store.spelling import time_ms, time_text, unavailable
+from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.items.accounts import SESSION_KEY
@@ -30,9 +31,9 @@ class DynamoSessions:
             )
         except ConditionFailedError as failed:
             if failed.item != item:
-                unavailable(failed)
+                unwritten(failed)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
 
     async def peek(self, tenant: TenantId, session: SessionId, /) -> Session | None:
         return await self._get(patterns.VALIDATE_SESSION, tenant, session)
@@ -56,7 +57,7 @@ class DynamoSessions:
         except ConditionFailedError as failed:
             return None if failed.item is None else session_of(failed.item)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return after
 
     async def list(self, tenant: TenantId, user: UserId, /) -> Sequence[Session]:
@@ -66,7 +67,7 @@ class DynamoSessions:
         try:
             pages = [page async for page in self._client.pages(patterns.LIST_SESSIONS, query)]
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return [session_of(item) for page in pages for item in page.items]
 
     async def delete(self, tenant: TenantId, session: SessionId, user: UserId, /) -> bool:
@@ -81,7 +82,7 @@ class DynamoSessions:
         except ConditionFailedError as failed:
             return failed.maybe_applied and failed.item is None
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return True
 
     async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None:
@@ -89,13 +90,13 @@ class DynamoSessions:
         try:
             await self._client.batch_write(patterns.REVOKE_SESSIONS, deletes=keys, repeatable=True)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
 
     async def _get(self, pattern: AccessPattern, tenant: TenantId, session: SessionId) -> Session | None:
         try:
             item = await self._client.get(pattern, key(tenant, session))
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return None if item is None else session_of(item)
 
 

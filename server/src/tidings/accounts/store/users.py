@@ -6,11 +6,12 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from tidings.accounts.records import Phone, ProfileChange, User
-from tidings.accounts.store.spelling import time_ms, time_text, unavailable
+from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.transactions import Put
 from tidings.platform.dynamo.values import Attributes, Item, Value
 from tidings.tables.items.accounts import PHONE, PHONE_CLAIM
@@ -42,7 +43,7 @@ class DynamoUsers:
         try:
             found = await self._client.batch_get(patterns.READ_USERS, keys)
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         rows = (user_of(item) for item in found)
         return {row.user: row for row in rows}
 
@@ -50,7 +51,7 @@ class DynamoUsers:
         try:
             claim = await self._client.get(patterns.FIND_CLAIM, claim_key(tenant, phone))
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return None if claim is None else UserId(claim["owner"])
 
     async def create(self, user: User, /) -> Created:
@@ -69,7 +70,7 @@ class DynamoUsers:
         except TransactionCancelledError as cancelled:
             return _what_stands(user, cancelled)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return Created(is_created=True)
 
     async def change(
@@ -89,7 +90,7 @@ class DynamoUsers:
         except ConditionFailedError:
             return None
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return None if written.attributes is None else user_of(written.attributes)
 
     async def end_sessions(self, tenant: TenantId, user: UserId, /) -> bool:
@@ -106,7 +107,7 @@ class DynamoUsers:
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return True
 
     async def _create_alone(self, user: User) -> Created:
@@ -116,14 +117,14 @@ class DynamoUsers:
         except ConditionFailedError as failed:
             return Created(is_created=failed.maybe_applied and failed.item == item)
         except DynamoError as error:
-            unavailable(error)
+            unwritten(error)
         return Created(is_created=True)
 
     async def _get(self, pattern: AccessPattern, tenant: TenantId, user: UserId) -> User | None:
         try:
             item = await self._client.get(pattern, key(tenant, user))
         except DynamoError as error:
-            unavailable(error)
+            unread(error)
         return None if item is None else user_of(item)
 
 
@@ -131,7 +132,7 @@ def _what_stands(user: User, cancelled: TransactionCancelledError) -> Created:
     """After a try that was not answered, what stands in the way may be our own."""
     row, claim = cancelled.reasons
     if not row.is_condition and not claim.is_condition:
-        unavailable(cancelled)
+        unwritten(cancelled)
     owner = None if claim.item is None else UserId(claim.item["owner"])
     if cancelled.maybe_applied and owner == user.user and row.item == item_of(user):
         return Created(is_created=True)
