@@ -13,6 +13,7 @@ COMMANDS = {
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "tables": "The DynamoDB tables: plan, apply, check.",
     "topics": "The Kafka topics: plan, apply, check.",
+    "user": "Users and their sessions.",
 }
 
 

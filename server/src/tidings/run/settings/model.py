@@ -13,6 +13,7 @@ from tidings.kernel.secrets import Secret
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Endpoint = Annotated[str, Meta(pattern=r"^(aws|https?://.+)$")]
 Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
+SenderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,11}$")]
 Prefix = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{0,64}$")]
 
 
@@ -130,6 +131,53 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
     ] = 300.0
 
 
+class AccountsSettings(Struct, frozen=True, kw_only=True):
+    """Who may come in, and for how long. The same in every process."""
+
+    sign_up: Annotated[
+        Literal["open", "closed"],
+        Meta(
+            description="`open`: a number that nobody has becomes a user at its first login; `closed`: only numbers "
+            "of users that were made before are sent a code. Who asks can't tell."
+        ),
+    ] = "open"
+    code_life_s: Annotated[
+        int, Meta(description="How long a code that was sent by SMS is good.", ge=60, le=3600)
+    ] = 600
+    access_life_s: Annotated[int, Meta(description="How long an access token is good.", ge=60, le=3600)] = 600
+    session_idle_days: Annotated[
+        int, Meta(description="A session that is not refreshed for so long is over.", ge=1, le=3650)
+    ] = 60
+    session_check_s: Annotated[
+        float,
+        Meta(
+            description="Within this a session that was ended is refused everywhere, whatever its access token says.",
+            gt=0,
+            le=600,
+        ),
+    ] = 30.0
+    sms: Annotated[
+        Literal["console", "sns"],
+        Meta(
+            description="Who sends codes. `console`: printed, for development; `sns`: Amazon SNS (untried there)."
+        ),
+    ] = "console"
+    sms_text: Annotated[
+        str,
+        Meta(description="What is sent; `{code}` stands for the code.", pattern=r"\{code\}", max_length=140),
+    ] = "{code} is your code. Give it to nobody."
+    sms_region: Annotated[str | None, Meta(description="With `sns`: its region, if not `dynamo.region`.")] = (
+        None
+    )
+    sms_endpoint: Annotated[
+        Endpoint, Meta(description='With `sns`: "aws", or the URL of something that speaks its protocol.')
+    ] = "aws"
+    sms_sender_id: Annotated[
+        SenderName | None,
+        Meta(description="With `sns`: the sender that people see, where their country allows it."),
+    ] = None
+
+
 class EnginesSettings(Struct, frozen=True, kw_only=True):
     """The engines that `tidings engines start` runs on this machine; nothing here matters in production."""
 
@@ -171,5 +219,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
     encryption: EncryptionSettings = field(default_factory=EncryptionSettings)
+    accounts: AccountsSettings = field(default_factory=AccountsSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)
