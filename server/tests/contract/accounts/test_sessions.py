@@ -8,7 +8,7 @@ from fixtures.door import IDLE_S, KEPT_S, LAPTOP, OTHER_NUMBER, Door, OpenDoor, 
 from fixtures.stage import code_of
 
 from tidings.accounts.model import Principal
-from tidings.accounts.records import Device, Grant
+from tidings.accounts.records import Device, Grant, Session
 from tidings.accounts.refresh import spell
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, UserId, new_ulid
@@ -57,6 +57,22 @@ async def test_a_retry_whose_answer_was_lost_gets_the_same_token_however_late(op
         assert again.refresh_token == lost.refresh_token
         await door.access.verify(again.access_token.reveal())
         await door.refresh(again, retry_key())
+
+
+@pytest.mark.parametrize("key", [None, "a-key-of-chance-1"])
+async def test_a_rotation_that_was_repeated_after_a_lost_answer_finds_itself(
+    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        rotate = door.session_rows.rotate
+
+        async def twice(after: Session) -> Session | None:
+            await rotate(after)
+            return await rotate(after)
+
+        monkeypatch.setattr(door.session_rows, "rotate", twice)
+        await door.refresh(await door.refresh(grant, key), key)
 
 
 @pytest.mark.parametrize("other_key", [None, "another-key-drawn"])

@@ -1,7 +1,10 @@
 """Users on both engines: one per number, whoever races."""
 
 import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
 
+import pytest
 from fixtures.door import NUMBER, OTHER_NUMBER, OpenDoor, counts
 from fixtures.stage import code_of
 from msgspec.structs import replace
@@ -9,6 +12,9 @@ from msgspec.structs import replace
 from tidings.accounts.records import Phone, ProfileChange
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.queries import Query
+from tidings.tables.items.accounts import PHONE
 from tidings.tables.patterns import accounts as patterns
 
 MINE = Phone(NUMBER)
@@ -58,6 +64,45 @@ async def test_a_claim_is_not_shown_as_a_user(open_door: OpenDoor) -> None:
         await door.users.create(door.tenant, ANNA, phone=MINE)
         found = await door.users.read_many(door.tenant, [ANNA, UserId("phone"), UserId("ghost"), ANNA])
         assert set(found) == {ANNA}
+
+
+async def test_the_index_shows_a_number_once(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        await door.users.create(door.tenant, ANNA, phone=MINE)
+        by_number = Query(
+            condition="phone_number = :n", values={":n": PHONE.render(tenant=door.tenant, phone=MINE)}
+        )
+        page = await door.client.query(patterns.FIND_BY_PHONE, by_number)
+        assert [item["user_id"] for item in page.items] == [f"{door.tenant}#{ANNA}"]
+
+
+@pytest.mark.parametrize("phone", [None, MINE])
+async def test_a_creation_that_was_repeated_after_a_lost_answer_finds_itself(
+    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch, phone: Phone | None
+) -> None:
+    async with open_door() as door:
+        for name in ("put", "transact_write"):
+            monkeypatch.setattr(door.client, name, repeated(getattr(door.client, name)))
+        made = await door.users.create(door.tenant, ANNA, phone=phone)
+        assert await door.users.read(door.tenant, ANNA) == made
+        # that of somebody else is not taken for one's own
+        other = door.users.create(door.tenant, ANNA, phone=phone, display_name="Another")
+        assert await code_of(other) in (Code.USER_EXISTS, Code.PHONE_TAKEN)
+
+
+def repeated[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """As the client does after a try that was applied and not answered."""
+
+    async def again(*given: P.args, **named: P.kwargs) -> T:
+        with contextlib.suppress(DynamoError):
+            await call(*given, **named)
+        try:
+            return await call(*given, **named)
+        except DynamoError as error:
+            error.maybe_applied = True
+            raise
+
+    return again
 
 
 async def test_a_profile_changes_where_it_is_told_to_and_nowhere_else(open_door: OpenDoor) -> None:

@@ -28,6 +28,7 @@ def test_a_number_in_e164_is_taken_as_it_stands(number: str) -> None:
         "+1234567890123456",
         "+4915112345678\n",
         "+٤٩١٥١١٢٣٤٥٦٧",
+        "+4" + "\u0661" * 10,  # digits to Python, not to E.164
         "+49151#2345678",
         "tel:+4915112345678",
     ],
