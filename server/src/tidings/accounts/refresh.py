@@ -44,7 +44,7 @@ class Presented(NamedTuple):
         return hash_of(self.secret)
 
 
-class Verdict(Enum):
+class TokenUse(Enum):
     CURRENT = auto()
     RETRY = auto()
     """The one before, with the key of the refresh that replaced it: its answer was lost."""
@@ -77,15 +77,15 @@ def following(presented: Presented, retry_key: str, mac: Mac) -> bytes:
     return mac(b"_refresh next#" + presented.session.encode() + presented.secret + retry_key.encode())
 
 
-def judge(row: Session, presented: Presented, retry_key: str | None) -> Verdict:
+def judge(row: Session, presented: Presented, retry_key: str | None) -> TokenUse:
     if hmac.compare_digest(row.token_hash, presented.hash):
-        return Verdict.CURRENT
+        return TokenUse.CURRENT
     if row.previous_hash is None or not hmac.compare_digest(row.previous_hash, presented.hash):
-        return Verdict.OTHER
+        return TokenUse.OTHER
     if retry_key is None or row.rotation_key_hash is None:
-        return Verdict.OTHER
+        return TokenUse.OTHER
     is_same = hmac.compare_digest(row.rotation_key_hash, hash_of(retry_key.encode()))
-    return Verdict.RETRY if is_same else Verdict.OTHER
+    return TokenUse.RETRY if is_same else TokenUse.OTHER
 
 
 def check_retry_key(key: str | None) -> str | None:

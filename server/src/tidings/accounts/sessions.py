@@ -17,7 +17,7 @@ from tidings.accounts.refresh import (
     SECRET_BYTES,
     Mac,
     Presented,
-    Verdict,
+    TokenUse,
     check_retry_key,
     following,
     hash_of,
@@ -80,11 +80,11 @@ class Sessions:
         if presented is None or row is None:
             raise refused()
         mac = await self._mac(row.tenant)
-        verdict = judge(row, presented, retry_key)
-        if verdict is Verdict.CURRENT:
+        use = judge(row, presented, retry_key)
+        if use is TokenUse.CURRENT:
             await self._check_is_on(row)
             return await self._rotate(row, presented, retry_key, mac)
-        return await self._give_again(verdict, row, presented, retry_key, mac)
+        return await self._give_again(use, row, presented, retry_key, mac)
 
     async def list(self, tenant: TenantId, user: UserId) -> Sequence[Session]:
         """To look at: one that began a moment ago may be missing."""
@@ -130,9 +130,9 @@ class Sessions:
         return await self._give_again(judge(stands, presented, retry_key), stands, presented, retry_key, mac)
 
     async def _give_again(
-        self, verdict: Verdict, row: Session, presented: Presented, retry_key: str | None, mac: Mac
+        self, use: TokenUse, row: Session, presented: Presented, retry_key: str | None, mac: Mac
     ) -> Grant:
-        if verdict is Verdict.RETRY and retry_key is not None:
+        if use is TokenUse.RETRY and retry_key is not None:
             await self._check_is_on(row)
             return await self._grant(row, following(presented, retry_key, mac), mac)
         if is_ours(presented, mac):
@@ -150,7 +150,8 @@ class Sessions:
 
     async def _grant(self, row: Session, secret: bytes, mac: Mac) -> Grant:
         access = self._world.access
-        expires_at_ms = self._world.clock.now_ms() + round(access.life_s * 1000)
+        # a token has whole seconds: never said to live longer than it does
+        expires_at_ms = (self._world.clock.now_ms() // 1000 + int(access.life_s)) * 1000
         principal = Principal(
             tenant=row.tenant,
             user=row.user,

@@ -30,6 +30,7 @@ async def test_a_first_login_makes_the_user_and_a_second_finds_it(open_door: Ope
         principal = await door.access.verify(second.grant.access_token.reveal())
         assert (principal.tenant, principal.user) == (door.tenant, first.user.user)
         assert principal.session == second.grant.session.session
+        assert principal.expires_at_ms == second.grant.access_expires_at_ms
 
 
 async def test_a_wrong_code_does_not_let_in_and_leaves_the_right_one_good(open_door: OpenDoor) -> None:

@@ -13,7 +13,7 @@ from tidings.accounts.refresh import (
     MAX_TOKEN_CHARS,
     Mac,
     Presented,
-    Verdict,
+    TokenUse,
     check_retry_key,
     following,
     hash_of,
@@ -124,16 +124,16 @@ def test_the_token_that_follows_is_the_same_for_a_retry_and_for_nothing_else() -
 def test_judging() -> None:
     now, before, older = (presented(each * 32) for each in (b"n", b"b", b"o"))
     rotated = row(token_hash=now.hash, previous_hash=before.hash, rotation_key_hash=hash_of(KEY.encode()))
-    assert judge(rotated, now, None) is Verdict.CURRENT
-    assert judge(rotated, now, OTHER_KEY) is Verdict.CURRENT
-    assert judge(rotated, before, KEY) is Verdict.RETRY
-    assert judge(rotated, before, OTHER_KEY) is Verdict.OTHER
-    assert judge(rotated, before, None) is Verdict.OTHER
-    assert judge(rotated, older, KEY) is Verdict.OTHER
+    assert judge(rotated, now, None) is TokenUse.CURRENT
+    assert judge(rotated, now, OTHER_KEY) is TokenUse.CURRENT
+    assert judge(rotated, before, KEY) is TokenUse.RETRY
+    assert judge(rotated, before, OTHER_KEY) is TokenUse.OTHER
+    assert judge(rotated, before, None) is TokenUse.OTHER
+    assert judge(rotated, older, KEY) is TokenUse.OTHER
     without_key = replace(rotated, rotation_key_hash=None)
-    assert judge(without_key, before, KEY) is Verdict.OTHER
-    assert judge(without_key, before, None) is Verdict.OTHER
-    assert judge(row(token_hash=now.hash), before, KEY) is Verdict.OTHER
+    assert judge(without_key, before, KEY) is TokenUse.OTHER
+    assert judge(without_key, before, None) is TokenUse.OTHER
+    assert judge(row(token_hash=now.hash), before, KEY) is TokenUse.OTHER
 
 
 @pytest.mark.parametrize("key", ["", "short", "k" * 15, "k" * 65, "k" * 15 + " ", "ä" * 16])
