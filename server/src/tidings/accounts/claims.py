@@ -6,7 +6,7 @@ from typing import Any
 from tidings.accounts.refusals import RefusedError
 from tidings.accounts.token_form import Json
 from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.tables.keys import KeyTemplate
+from tidings.tables.keys import KeyPartError, KeyTemplate
 from tidings.tenants.model import Tenant
 
 _ID = KeyTemplate("{user}")
@@ -74,7 +74,7 @@ def _text(claims: Json, name: str) -> str:
 def _id(claims: Json, name: str) -> str:
     try:
         return _ID.render(user=_text(claims, name))
-    except ValueError as error:
+    except (KeyPartError, UnicodeEncodeError) as error:
         raise RefusedError(f"its `{name}` can't be an id: {error}") from error
 
 
