@@ -4,6 +4,7 @@ pytest_plugins = [
     "fixtures.engines",
     "fixtures.tables",
     "fixtures.stage",
+    "fixtures.door",
     "fixtures.loops",
     "fixtures.redis_cluster",
 ]

@@ -10,8 +10,8 @@ import pytest
 
 NOT_SUBJECTS = {"kernel", "wire", "platform", "tables", "topics", "engines", "api", "gateway", "run"}
 EDGES = {"api", "gateway"}
-ENGINE_PACKAGES = {"botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}
-ADAPTERS = {"store", "directory", "control", "kms_aws", "kms_file"}
+ENGINE_PACKAGES = {"aiohttp", "botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}
+ADAPTERS = {"store", "directory", "control", "jwks_http", "kms_aws", "kms_file", "sms_console", "sms_sns"}
 FRAMEWORKS = {"fastapi": {"tidings.api"}, "starlette": {"tidings.api"}, "pydantic": {"tidings.api"}}
 SOCKETS = {"picows", "websockets"}
 SOCKET_FILES = {"tidings.gateway.server", "tidings.gateway.socket"}
@@ -84,6 +84,7 @@ def test_nobody_imports_what_he_may_not() -> None:
         ("tidings.messages.send", "tidings.platform.dynamo", "3."),
         ("tidings.messages.send", "botocore", "3."),
         ("tidings.tables.diff", "botocore", "3."),
+        ("tidings.accounts.jwks", "aiohttp", "3."),
         ("tidings.delivery.deliver", "tidings.messages.send", "4."),
         ("tidings.delivery.store", "tidings.messages.store", "4."),
         ("tidings.api.messages", "tidings.messages.store", "5."),
@@ -101,6 +102,7 @@ def test_each_rule_catches_its_breach(importer: str, imported: str, rule: str) -
     [
         ("tidings.messages.store", "tidings.platform.dynamo"),
         ("tidings.tables.control", "botocore"),
+        ("tidings.accounts.jwks_http", "aiohttp"),
         ("tidings.delivery.deliver", "tidings.messages.model"),
         ("tidings.messages.send", "tidings.messages.rules"),
         ("tidings.api.messages", "tidings.messages.send"),

@@ -69,6 +69,13 @@ class Standing(NamedTuple):
     right_since: int = 0
 
 
+class Part[T](NamedTuple):
+    """Some of a list that is sorted by users; `last` is where it goes on, None at its end."""
+
+    items: tuple[T, ...]
+    last: UserId | None
+
+
 class Chat(Struct, frozen=True, kw_only=True):
     key: ChatKey
     type: ChatType

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from tidings.chats.model import Chat, Membership, Standing
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.chats.model import Chat, Membership, Part, Standing
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import Appended, Begun, Beside, BesideAt, Draft, Proposal
 
 
@@ -55,3 +55,23 @@ class Rows(Protocol):
     def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> Beside:
         """The user blocks the other; with `unblocked_at`, the entry at that sequence lifts the block."""
         ...
+
+
+class Shelf(Protocol):
+    """Chats for those who look at them."""
+
+    async def chat(self, chat: ChatKey) -> Chat | None:
+        """May be a moment behind, but finds what was made before the call."""
+        ...
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
+        """Strong."""
+        ...
+
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> Part[Membership]:
+        """Rows by user id, of those who left too; strong."""
+        ...
+
+    async def blocks(
+        self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
+    ) -> Part[UserId]: ...

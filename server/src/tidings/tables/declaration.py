@@ -60,7 +60,7 @@ IDEMPOTENCY_KEYS = Table(
 USERS = Table(
     name="users",
     partition=Key("user_id"),
-    items=(accounts.USER_ROW,),
+    items=(accounts.USER_ROW, accounts.CLAIM),
     indexes=(
         Index(
             "phone_number-index",
@@ -68,8 +68,8 @@ USERS = Table(
             template=accounts.PHONE,
             projection=Projection.KEYS_ONLY,
             units=Units(5, 5),
-            why="Finds a user by phone number at login. Only `user_id` is needed, and keys are always projected; "
-            "the user's row, read strongly, then says whether the number is still theirs.",
+            why="Users by phone number, to look at. Only `user_id` is needed, and keys are always projected. "
+            "Login does not read it: a number's claim, read strongly, says whose it is.",
         ),
     ),
     backup=Backup.CRITICAL,

@@ -3,17 +3,16 @@
 Unwrapped keys live in this process's memory only. Sealing itself is in `sealing.py`.
 """
 
-import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.kernel.sharing import Shared
 from tidings.tenants.making import KeyMaker, Opened
 from tidings.tenants.model import FINGERPRINT, KeyKind, KeyName, WrappedKey
 from tidings.tenants.ports import KeyStore, Kms, NotUnwrappedError
@@ -50,8 +49,8 @@ class KeyRing:
         self._clock = clock
         self._policy = policy
         self._held: OrderedDict[TenantId, _Held] = OrderedDict()
-        self._loads: _Shared[TenantId, _Held] = _Shared()
-        self._unwraps: _Shared[tuple[TenantId, WrappedKey], bytes | None] = _Shared()
+        self._loads: Shared[TenantId, _Held] = Shared()
+        self._unwraps: Shared[tuple[TenantId, WrappedKey], bytes | None] = Shared()
 
     async def of(self, tenant: TenantId, /) -> TenantKeys:
         """Keys to seal with. Makes them for a tenant that has none."""
@@ -151,25 +150,3 @@ class KeyRing:
             versions=(name.version for name in opened.contents),
             is_encrypting=self._policy.is_encrypting,
         )
-
-
-class _Shared[K, T]:
-    """Those who ask for the same thing at the same time share one answer; one who is cancelled stops it for nobody."""
-
-    def __init__(self) -> None:
-        self._running: dict[K, asyncio.Task[T]] = {}
-
-    async def __call__(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        task = self._running.get(key)
-        if task is None:
-            task = self._running[key] = asyncio.create_task(work())
-            task.add_done_callback(partial(self._forget, key))
-        return await asyncio.shield(task)
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._running
-
-    def _forget(self, key: K, task: asyncio.Task[T]) -> None:
-        del self._running[key]
-        if not task.cancelled():
-            task.exception()  # looked at, because all who waited may have been cancelled

@@ -51,7 +51,7 @@ class KeyMaker:
     async def make_next(self, tenant: TenantId) -> KeyName:
         """The next content key, whether one is due or not."""
         opened = Opened({row.name: row for row in await self._store.list(tenant)}, {})
-        return (await self._make(tenant, _next(opened))).name
+        return (await self.make(tenant, _next(opened))).name
 
     async def unwrap(self, tenant: TenantId, key: WrappedKey) -> bytes:
         """Raises `NotUnwrappedError`."""
@@ -62,17 +62,17 @@ class KeyMaker:
 
     async def _have_fingerprint(self, tenant: TenantId, opened: Opened) -> None:
         if FINGERPRINT not in opened.rows:
-            if opened.rows:
+            if opened.contents:
                 raise _unavailable(
                     f"The fingerprint key of {tenant} is gone, and others are there.",
                     "Restore its row in the table `tenants`: with another one, no repeat would be recognised.",
                 )
-            opened.rows[FINGERPRINT] = await self._make(tenant, FINGERPRINT)
+            opened.rows[FINGERPRINT] = await self.make(tenant, FINGERPRINT)
         await self._have_unwrapped(tenant, opened, FINGERPRINT)
 
     async def _have_content(self, tenant: TenantId, opened: Opened) -> None:
         if not opened.contents:
-            opened.rows[FIRST_CONTENT] = await self._make(tenant, FIRST_CONTENT)
+            opened.rows[FIRST_CONTENT] = await self.make(tenant, FIRST_CONTENT)
         elif is_due(opened.rows[opened.contents[-1]], self._clock.now_ms(), self._rotate_after_s):
             await self._replace(tenant, opened)
         await self._have_unwrapped(tenant, opened, opened.contents[-1])
@@ -81,11 +81,11 @@ class KeyMaker:
         """A key that is past its time still seals: better than not to send while the key service is away."""
         name = _next(opened)
         try:
-            opened.rows[name] = await self._make(tenant, name)
+            opened.rows[name] = await self.make(tenant, name)
         except TidingsError as error:
             _log.warning("%s of %s is due and can't be made: %s", name, tenant, error)
 
-    async def _make(self, tenant: TenantId, name: KeyName) -> WrappedKey:
+    async def make(self, tenant: TenantId, name: KeyName) -> WrappedKey:
         """The race: two processes make it. One's stands, and both go on with that."""
         generated = await self._kms.generate(context(tenant, name))
         made = WrappedKey(name, generated.wrapped, generated.wrapped_by, self._clock.now_ms())
@@ -98,11 +98,17 @@ class KeyMaker:
         try:
             opened.secrets[name] = await self.unwrap(tenant, row)
         except NotUnwrappedError as error:
-            raise _unavailable(
-                f"The key {name} of {tenant} does not unwrap: {error}.",
-                f"{row.wrapped_by} wrapped it. Look at [encryption] in the settings; if that is right, "
-                "somebody has changed the row, and it must be restored.",
-            ) from error
+            raise self.unusable(tenant, row, str(error)) from error
+
+    @staticmethod
+    def unusable(
+        tenant: TenantId, row: WrappedKey, why: str = "altered, or wrapped for another"
+    ) -> TidingsError:
+        return _unavailable(
+            f"The key {row.name} of {tenant} does not unwrap: {why}.",
+            f"{row.wrapped_by} wrapped it. Look at [encryption] in the settings; if that is right, "
+            "somebody has changed the row, and it must be restored.",
+        )
 
 
 def _next(opened: Opened) -> KeyName:

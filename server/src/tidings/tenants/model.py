@@ -1,18 +1,26 @@
-"""A tenant's data keys: how they are named, and what stands of them in the table."""
+"""A tenant: what it has set, and its data keys as they are named and stand in the table."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
+
+from msgspec import Meta, Struct
+
+from tidings.kernel.ids import TenantId
 
 KEY_BYTES = 32
 MAX_VERSION = 2**32 - 1
 
 
 class KeyKind(StrEnum):
-    """`content` keys are replaced now and then, and the old ones kept to read with; there is one `fingerprint` key."""
+    """`content` keys are replaced now and then, and the old ones kept to read with; there is one `fingerprint` key.
+
+    `access` keys sign access tokens; one that was replaced is soon believed no longer.
+    """
 
     CONTENT = "content"
     FINGERPRINT = "fingerprint"
+    ACCESS = "access"
 
 
 class KeyName(NamedTuple):
@@ -59,3 +67,50 @@ type Purpose = Literal["c", "p"]
 
 CONTENT: Final = "c"
 PREVIEW: Final = "p"
+
+
+SETTINGS_FORM = 1
+"""Goes up when a field comes that an older Tidings must not lose by writing the settings back without it."""
+
+type Audience = Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class TokenSettings(Struct, frozen=True, kw_only=True):
+    """What users' tokens of this tenant must be like. Keys are registered, or published at the JWKS URL, or both."""
+
+    audiences: Annotated[tuple[Audience, ...], Meta(min_length=1, max_length=16)] = ("tidings",)
+    jwks_url: Annotated[str, Meta(max_length=1024, pattern=r"^https?://[!-~]+$")] | None = None
+    skew_s: Annotated[int, Meta(ge=0, le=300)] = 60
+
+
+class Rate(Struct, frozen=True, kw_only=True):
+    """A token bucket: `per_s` in the long run, `burst` at once."""
+
+    per_s: Annotated[float, Meta(gt=0, le=1_000_000)]
+    burst: Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
+class RateOverrides(Struct, frozen=True, kw_only=True):
+    """None: as the installation has it. `user` and `address` are for each of them."""
+
+    tenant: Rate | None = None
+    user: Rate | None = None
+    address: Rate | None = None
+
+
+class TenantSettings(Struct, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=32)]
+    tokens: TokenSettings = TokenSettings()
+    has_phone_login: bool = False
+    rates: RateOverrides = RateOverrides()
+    form: int = SETTINGS_FORM
+
+
+class Tenant(Struct, frozen=True, kw_only=True):
+    """`version` goes up with each change of the settings."""
+
+    id: TenantId
+    settings: TenantSettings
+    version: int
+    created_at_ms: int
+    updated_at_ms: int

@@ -1,10 +1,10 @@
-"""What the keys ask of the world: a key service that wraps them, a store that keeps them wrapped."""
+"""What tenants ask of the world: a key service that wraps their keys, a store for those and for what is set."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from tidings.kernel.ids import TenantId
-from tidings.tenants.model import Generated, WrappedKey
+from tidings.tenants.model import Generated, Tenant, TenantSettings, WrappedKey
 
 
 class NotUnwrappedError(Exception):
@@ -32,4 +32,20 @@ class KeyStore(Protocol):
 
     async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
         """Atomic: of two who add the same name one wins. The key that stands under the name, ours or not."""
+        ...
+
+
+class TenantStore(Protocol):
+    """What every tenant has set. Every method raises `keys_unavailable` while the store does not answer."""
+
+    async def create(self, tenant: TenantId, settings: TenantSettings, at_ms: int, /) -> bool:
+        """Atomic: of two who create the same one wins. False: it is there already."""
+        ...
+
+    async def read(self, tenant: TenantId, /) -> Tenant | None:
+        """Strong."""
+        ...
+
+    async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
+        """Atomic, if the version is still this one; it is one higher then. False: it is not, or is not there."""
         ...

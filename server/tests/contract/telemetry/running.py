@@ -1,4 +1,4 @@
-"""A sample process as a test sees it: its log lines, its admin pages, its signals and its end."""
+"""A process as a test sees it: its log lines, its admin pages, its signals and its end."""
 
 import fcntl
 import http.client
@@ -7,12 +7,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 _TESTS = Path(__file__).parents[2]
 
 
@@ -29,9 +29,17 @@ def eventually[T](look: Callable[[], T | None], what: str, deadline_s: float = D
 class Running:
     """`is_read` False: nobody reads its log, and the pipe is small."""
 
-    def __init__(self, sample: dict[str, object], *, is_read: bool = True) -> None:
-        command = [sys.executable, "-m", "contract.telemetry.sample_process", json.dumps(sample)]
-        self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=_TESTS)
+    def __init__(
+        self,
+        command: list[str],
+        *,
+        cwd: Path = _TESTS,
+        environment: Mapping[str, str] | None = None,
+        is_read: bool = True,
+    ) -> None:
+        self.popen = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, env=environment
+        )
         assert self.popen.stdout
         assert self.popen.stderr
         self._out, self._err = self.popen.stdout, self.popen.stderr
@@ -117,7 +125,8 @@ class Running:
 
 @contextmanager
 def running(*, is_read: bool = True, **sample: object) -> Iterator[Running]:
-    process = Running(sample, is_read=is_read)
+    command = [sys.executable, "-m", "contract.telemetry.sample_process", json.dumps(sample)]
+    process = Running(command, is_read=is_read)
     try:
         yield process
     finally:

@@ -1,5 +1,6 @@
 """Chats and memberships in DynamoDB."""
 
 from tidings.chats.store.rows import DynamoRows
+from tidings.chats.store.shelf import DynamoShelf
 
-__all__ = ["DynamoRows"]
+__all__ = ["DynamoRows", "DynamoShelf"]

@@ -71,3 +71,11 @@ def intervals_value(intervals: tuple[Interval, ...]) -> Value:
 
 def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, Value]:
     return {"user_id": user_key(tenant, user), "chat_id": BLOCK_SORT.render(other=other)}
+
+
+BLOCKS = "block#"
+"""What every block's sort key begins with."""
+
+
+def blocked_of(item: Item) -> UserId:
+    return UserId(item["chat_id"].removeprefix(BLOCKS))

@@ -6,13 +6,19 @@ from typing import override
 
 import click
 
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.lifecycle.exit_codes import ExitCode
 
 COMMANDS = {
     "config": "What is set, where it came from, and what can be set.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
+    "run": "A process of Tidings, in the foreground: the REST edge.",
+    "protocol": "What Tidings speaks, as documents for clients.",
     "tables": "The DynamoDB tables: plan, apply, check.",
+    "tenant": "Tenants: what they have set, their keys and API keys.",
+    "token": "Users' tokens: mint one to try, or see why one is refused.",
     "topics": "The Kafka topics: plan, apply, check.",
+    "user": "Users and their sessions.",
 }
 
 
@@ -42,13 +48,13 @@ def tidings() -> None:
 
 
 def main() -> None:
-    """Run the command; a known error is told in full and ends with 1, never as a traceback."""
+    """Run the command; a known error is told in full, never as a traceback, and ends with 1; faulty settings with 2."""
     try:
         # outside its standalone mode click returns the code of an Exit instead of raising it
         sys.exit(tidings.main(standalone_mode=False))
     except TidingsError as error:
         _tell(error)
-        sys.exit(1)
+        sys.exit(ExitCode.SETTINGS_INVALID if error.code is Code.SETTINGS_INVALID else 1)
     except click.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)

@@ -9,10 +9,10 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.reconcile import Line, Verdict
 from tidings.run.cli.plans import progress, show
 from tidings.run.settings.load import load
-from tidings.run.settings.model import DynamoSettings
+from tidings.run.tables import look, plan_of, plane_of
 from tidings.tables import diff, page, report
 from tidings.tables.apply import PACE, apply
-from tidings.tables.control import ControlPlane, connect, find_gaps, is_aws
+from tidings.tables.control import ControlPlane
 from tidings.tables.declaration import TABLES
 
 
@@ -25,7 +25,7 @@ def group() -> None:
 def plan_() -> None:
     """Show what `apply` would do to each table, and what it costs. Changes nothing."""
     settings = load().settings.dynamo
-    show(report.lines(_plan(_plane(settings), settings)))
+    show(report.lines(look(settings)))
 
 
 @group.command(name="apply")
@@ -33,8 +33,8 @@ def plan_() -> None:
 def apply_(timeout_s: float) -> None:
     """Make the tables as declared. Safe to repeat; refuses to destroy anything."""
     settings = load().settings.dynamo
-    plane = _plane(settings)
-    plan = _plan(plane, settings)
+    plane = plane_of(settings)
+    plan = plan_of(plane, settings)
     _apply(plane, plan, timeout_s)
     todo = sum(entry.verdict in (Verdict.CREATE, Verdict.CHANGE) for entry in plan.tables)
     show([Line(f"ok: {todo} of {len(TABLES)} tables created or changed"), *_left_out(plan)])
@@ -44,7 +44,7 @@ def apply_(timeout_s: float) -> None:
 def check() -> None:
     """Compare the tables with the declaration; fails with the list of what differs."""
     settings = load().settings.dynamo
-    plan = _plan(_plane(settings), settings)
+    plan = look(settings)
     show(_left_out(plan))
     if plan.drift:
         raise TidingsError(
@@ -61,25 +61,6 @@ def check() -> None:
 def doc(name: str) -> None:
     """Print a reference page in Markdown: `tables` or `access-patterns`."""
     click.echo(page.PAGES[name](), nl=False)
-
-
-def _plane(settings: DynamoSettings) -> ControlPlane:
-    if settings.endpoint is None:
-        raise TidingsError(
-            Code.SETTINGS_INVALID,
-            "dynamo.endpoint is not set, so there is nothing to look at",
-            hint='Run `tidings engines start`, or set dynamo.endpoint to "aws" or to the URL of an engine.',
-        )
-    client = connect(settings.endpoint, settings.region)
-    gaps: frozenset[diff.Aspect] = frozenset()
-    if not is_aws(settings.endpoint):
-        gaps = find_gaps(client, settings.region)
-    return ControlPlane(client, settings.table_prefix, gaps)
-
-
-def _plan(plane: ControlPlane, settings: DynamoSettings) -> diff.Plan:
-    tables = diff.wanted(TABLES, on_demand=settings.capacity == "on_demand")
-    return diff.plan(tables, plane.observe(tables), prefix=plane.prefix, not_known=plane.not_known)
 
 
 def _apply(plane: ControlPlane, plan: diff.Plan, timeout_s: float) -> None:

@@ -9,9 +9,15 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from tidings.kernel.secrets import Secret
+from tidings.run.settings.accounts import AccountsSettings, Endpoint
+from tidings.run.settings.serving import (
+    ApiSettings,
+    LimitsSettings,
+    Port,
+    ProcessSettings,
+    TelemetrySettings,
+)
 
-Port = Annotated[int, Meta(ge=0, le=65535)]
-Endpoint = Annotated[str, Meta(pattern=r"^(aws|https?://.+)$")]
 Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
 Prefix = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{0,64}$")]
 
@@ -82,6 +88,9 @@ class RedisSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     is_cluster: Annotated[bool, Meta(description="The URL names a cluster.")] = False
+    ca_file: Annotated[Path | None, Meta(description="With TLS: CA certificates, if not the system's.")] = (
+        None
+    )
     key_prefix: Annotated[Prefix, Meta(description="Put before every key and channel.")] = "tidings"
 
 
@@ -171,5 +180,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
     encryption: EncryptionSettings = field(default_factory=EncryptionSettings)
+    api: ApiSettings = field(default_factory=ApiSettings)
+    limits: LimitsSettings = field(default_factory=LimitsSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+    process: ProcessSettings = field(default_factory=ProcessSettings)
+    accounts: AccountsSettings = field(default_factory=AccountsSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)

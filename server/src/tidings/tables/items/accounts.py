@@ -3,11 +3,17 @@
 from tidings.tables.bounds import MS, SECONDS, TIME, Attributes, Blob, Flag, ListOf, Number, Text
 from tidings.tables.items.chat import OWN_USER, USER
 from tidings.tables.keys import KeyTemplate
-from tidings.tables.limits import PART_BYTES
 from tidings.tables.model import Item
 
 PHONE = KeyTemplate("{tenant}#{phone}")
+PHONE_CLAIM = KeyTemplate("{tenant}#phone#{phone}")
+SESSION_KEY = KeyTemplate("{tenant}#{session}")
+CODE_KEY = KeyTemplate("{tenant}#code#{key}")
+CODE_SORT = KeyTemplate("code")
 TENANT = KeyTemplate("{tenant}")
+SETTINGS_KEY = KeyTemplate("settings")
+API_KEY_KEY = KeyTemplate("key#{key}")
+SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
 
 USER_ROW = Item(
     "user",
@@ -18,15 +24,25 @@ USER_ROW = Item(
         "phone_verified": Flag(),
         "display_name": Text(256),
         "avatar_uri": Text(1024),
+        "sessions_epoch": Number(9),
         "created_at": TIME,
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile",
+    holds="identity and profile; `sessions_epoch` goes up when all sessions are ended",
+)
+# Carries no `phone_number`, or the index would show it beside the user.
+CLAIM = Item(
+    "phone claim",
+    PHONE_CLAIM,
+    None,
+    {"owner": USER, "created_at": TIME},
+    max_bytes=512,
+    holds="whose number it is: written in one transaction with the user, so that a number has one user",
 )
 SESSION = Item(
     "session",
-    KeyTemplate("{tenant}#{session}"),
+    SESSION_KEY,
     None,
     {
         "user_id": Text(OWN_USER.max_bytes),
@@ -34,9 +50,10 @@ SESSION = Item(
         "device_name": Text(128),
         "refresh_token_hash": Blob(32),
         "previous_token_hash": Blob(32),
-        "family": Text(26),
-        "generation": Number(9),
+        "rotation_key_hash": Blob(32),
+        "epoch": Number(9),
         "created_at": TIME,
+        "refreshed_at": TIME,
         "expires_at": TIME,
         "ttl": SECONDS,
     },
@@ -49,7 +66,7 @@ _NAMED: Attributes = {"name": Text(128), "created_at": TIME, "updated_at": TIME}
 TENANT_SETTINGS = Item(
     "settings",
     TENANT,
-    KeyTemplate("settings"),
+    SETTINGS_KEY,
     {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9)},
     max_bytes=17 * 1024,
     holds="what the tenant has set",
@@ -57,7 +74,7 @@ TENANT_SETTINGS = Item(
 API_KEY = Item(
     "API key",
     TENANT,
-    KeyTemplate("key#{key}"),
+    API_KEY_KEY,
     {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME},
     max_bytes=1024,
     holds="hash and rights of an API key",
@@ -65,7 +82,7 @@ API_KEY = Item(
 SIGNING_KEY = Item(
     "signing key",
     TENANT,
-    KeyTemplate("jwk#{key}"),
+    SIGNING_KEY_KEY,
     {**_NAMED, "jwk": Blob(4096), "not_after": TIME},
     max_bytes=5 * 1024,
     holds="a public key that the tenant's tokens are verified with",
@@ -80,11 +97,11 @@ DATA_KEY = Item(
 )
 ONE_TIME_CODE = Item(
     "one-time code",
-    TENANT,
-    KeyTemplate("code#{key}"),
-    {"code_hash": Blob(32), "for_phone": Text(PART_BYTES["phone"]), "tries": Number(2), "ttl": SECONDS},
-    max_bytes=1024,
-    holds="a code that was sent out, until it is used",
+    CODE_KEY,
+    CODE_SORT,
+    {"code_hash": Blob(32), "tries": Number(2), "ttl": SECONDS},
+    max_bytes=512,
+    holds="a code that was sent out, until it is used; of the number only what the hash covers",
 )
 
 LEASE = Item(

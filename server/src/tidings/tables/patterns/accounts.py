@@ -11,6 +11,7 @@ from tidings.tables.patterns.forms import (
     put,
     query,
     query_index,
+    transact,
     update,
 )
 
@@ -36,7 +37,7 @@ FIND_BY_PHONE = query_index(
     USERS,
     "phone_number",
     Role.SHOWS,
-    "Which user may have this number; users.confirm decides.",
+    "Which user may have this number, for support; users.find_claim decides.",
     index="phone_number-index",
     asked_as="Find user by phone",
 )
@@ -45,9 +46,24 @@ CONFIRM_USER = get(
     USERS,
     "user_id",
     Role.AUTHORISES,
-    "Is the number that the index gave still this user's? Nobody is let in on an index's word.",
+    "Is there such a user, and have all sessions been ended since this one began?",
 )
-CREATE_USER = put("users.create", USERS, "user_id, if absent", "Create a user.")
+FIND_CLAIM = get(
+    "users.find_claim", USERS, "phone#number", Role.AUTHORISES, "Whose number is this? Asked at login."
+)
+CREATE_USER = put("users.create", USERS, "user_id, if absent", "Create a user without a phone number.")
+CREATE_WITH_PHONE = transact(
+    "users.create_with_phone",
+    (USERS,),
+    "user_id, phone#number, both if absent",
+    "Create a user and claim the number. Who comes second is shown the claim, and so the user.",
+)
+END_SESSIONS = update(
+    "users.end_sessions",
+    USERS,
+    "user_id, if it exists",
+    "Raise `sessions_epoch`: sessions of an earlier one are over, also those that no index shows yet.",
+)
 UPDATE_USER = update("users.update", USERS, "user_id, if it exists", "Change a profile.")
 
 CREATE_SESSION = put("sessions.create", SESSIONS, "session_id, if absent", "Log a device in.")
@@ -60,11 +76,18 @@ VALIDATE_SESSION = get(
     consistency=Consistency.EVENTUAL,
     asked_as="Validate session",
 )
+READ_SESSION = get(
+    "sessions.read",
+    SESSIONS,
+    "session_id",
+    Role.AUTHORISES,
+    "Which refresh token is good now? Asked when one is presented.",
+)
 ROTATE_SESSION = update(
     "sessions.rotate",
     SESSIONS,
     "session_id, if refresh_token_hash = the one presented",
-    "Give a new refresh token. A failed condition returns the row, which shows a token used twice.",
+    "Give a new refresh token. A failed condition returns the row, which tells a retry from a token used twice.",
 )
 LIST_SESSIONS = query_index(
     "sessions.list",
@@ -75,7 +98,7 @@ LIST_SESSIONS = query_index(
     index="user_sessions-index",
     asked_as="List user sessions",
 )
-REVOKE_SESSION = delete("sessions.revoke", SESSIONS, "session_id", "Log a device out.")
+REVOKE_SESSION = delete("sessions.revoke", SESSIONS, "session_id, if it is the user's", "Log a device out.")
 REVOKE_SESSIONS = batch_write(
     "sessions.revoke_many", SESSIONS, "session_ids", "Log out all devices that sessions.list gave."
 )
@@ -114,18 +137,18 @@ LIST_DATA_KEYS = query(
     "Keys that content and fingerprints are made with; cached.",
 )
 PUT_DATA_KEY = put("tenants.put_data_key", TENANTS, "tenant, data_key#id, if absent", "Add a data key.")
-PUT_CODE = put("tenants.put_code", TENANTS, "tenant, code#id", "Keep a one-time code that is sent out.")
+PUT_CODE = put("tenants.put_code", TENANTS, "tenant#code#id", "Keep a one-time code that is sent out.")
 TRY_CODE = update(
     "tenants.try_code",
     TENANTS,
-    "tenant, code#id, if tries < max",
+    "tenant#code#id, if tries < max and its time is not over",
     "Count a try and return the hash to compare with; so a code can't be guessed in parallel.",
     role=Role.AUTHORISES,
 )
 REDEEM_CODE = delete(
     "tenants.redeem_code",
     TENANTS,
-    "tenant, code#id, if it exists",
+    "tenant#code#id, if it exists",
     "Use a code up. Who deletes it is let in; a second one is not.",
     role=Role.AUTHORISES,
 )
@@ -139,3 +162,11 @@ TAKE_LEASE = update(
 RENEW_LEASE = update("leases.renew", LEASES, "lease, if token = n", "Stay the holder; note how far it got.")
 RELEASE_LEASE = update("leases.release", LEASES, "lease, if token = n", "Let others in at once.")
 READ_LEASE = get("leases.read", LEASES, "lease", Role.SHOWS, "Who holds it, and how far it got.")
+PROBE = get(
+    "leases.probe",
+    LEASES,
+    "lease",
+    Role.MAINTAINS,
+    "Does the engine answer? Every process asks every few seconds, for its health page.",
+    consistency=Consistency.EVENTUAL,
+)

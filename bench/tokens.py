@@ -1,0 +1,81 @@
+"""CPU of letting somebody in: a user's token for the first time and again, an API key. No engine: keys are at hand."""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from fixtures.memory_accounts import (
+    MemoryApiKeyStore,
+    MemorySigningKeyStore,
+    Published,
+    claims_of,
+    mint,
+    pair,
+)
+from fixtures.memory_tenants import MemoryTenantStore
+
+from bench.report import Spread, print_figures, print_table
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.credentials import Credentials
+from tidings.accounts.jwks import VerificationKeys
+from tidings.accounts.model import Principal, Scope
+from tidings.accounts.user_tokens import TokenPolicy, UserTokens
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import TenantId
+from tidings.tenants.settings import TenantReader
+
+type Verify = Callable[[str], Awaitable[Principal]]
+
+
+class Nobody:
+    """There are no tokens of our own here."""
+
+    async def verify(self, token: str) -> Principal:
+        raise NotImplementedError(token)
+
+
+async def cpu_us(verify: Verify, bearers: Sequence[str]) -> float:
+    start = time.process_time()
+    for bearer in bearers:
+        await verify(bearer)
+    return (time.process_time() - start) / len(bearers) * 1e6
+
+
+async def measure(given: argparse.Namespace) -> dict[str, Spread]:
+    clock, tenants, keys = SystemClock(), MemoryTenantStore(), MemorySigningKeyStore()
+    tenants.put("acme")
+    pairs = {"Ed25519": pair("ed", "Ed25519"), "ES256": pair("es", "P-256")}
+    for one in pairs.values():
+        keys.register("acme", one)
+    api_keys = ApiKeys(MemoryApiKeyStore(), clock)
+    issued = (await api_keys.issue(TenantId("acme"), "bench", Scope)).text.reveal()
+
+    def door() -> Verify:
+        users = UserTokens(
+            TenantReader(tenants, clock), VerificationKeys(keys, Published(), clock), clock, TokenPolicy()
+        )
+        return Credentials(api_keys, Nobody(), users).verify
+
+    runs: dict[str, list[float]] = {}
+    for _ in range(given.rounds):
+        for name, one in pairs.items():
+            tokens = [mint(one, claims_of(sub=f"u{n}")) for n in range(given.calls)]
+            verify = door()
+            runs.setdefault(f"{name}, first", []).append(await cpu_us(verify, tokens))
+            runs.setdefault(f"{name}, again", []).append(await cpu_us(verify, tokens))
+        runs.setdefault("API key", []).append(await cpu_us(door(), [issued] * given.calls))
+    return {name: Spread(tuple(found)) for name, found in runs.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=5000)
+    parser.add_argument("--rounds", type=int, default=5)
+    spreads = asyncio.run(measure(parser.parse_args()))
+    print_table(["CPU µs", "median (min to max)"], spreads.items())
+    print_figures({name.replace(", ", "_").replace(" ", "_"): s.median for name, s in spreads.items()})
+
+
+if __name__ == "__main__":
+    main()

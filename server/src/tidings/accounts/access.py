@@ -1,0 +1,132 @@
+"""Access tokens: short-lived JWTs of Tidings itself, under a key of the tenant. They say who, and need no table.
+
+That the session was ended meanwhile is not seen here; `live.py` looks at it.
+"""
+
+import base64
+import binascii
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+from msgspec import Meta, Struct
+
+from tidings.accounts.model import Principal, SessionId
+from tidings.accounts.ports import SigningKeys
+from tidings.accounts.rules import refused
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceId, TenantId, UserId
+
+ISSUER = "tidings"
+TYPE = "at+jwt"
+ALGORITHM = "HS256"
+MAX_TOKEN_CHARS = 2048
+_SKEW_S = 5
+"""How far the clock of the process that minted it may be ahead."""
+
+
+class _Header(Struct, frozen=True, forbid_unknown_fields=True):
+    alg: Literal["HS256"]
+    typ: Literal["at+jwt"]
+    kid: Annotated[str, Meta(max_length=64)]
+
+
+class _Claims(Struct, frozen=True):
+    iss: Literal["tidings"]
+    tenant: str
+    sub: str
+    device: str
+    session: str
+    iat: int
+    exp: int
+
+
+_KID = re.compile(r"([a-zA-Z0-9.-][a-zA-Z0-9._-]{0,31})/([1-9][0-9]{0,9})")
+_read_header = msgspec.json.Decoder(_Header).decode
+
+
+class Access:
+    def __init__(self, keys: SigningKeys, clock: Clock, life_s: float) -> None:
+        self._keys = keys
+        self._clock = clock
+        self.life_s = life_s
+
+    async def mint(self, principal: Principal, /) -> str:
+        """For a user with a session. `kid` names the tenant, because a version alone is another key elsewhere."""
+        if principal.user is None or principal.device is None or principal.session is None:
+            raise ValueError("an access token is for the session of a user's device")
+        version, key = await self._keys.to_sign(principal.tenant)
+        now_s = self._clock.now_ms() // 1000
+        claims = {
+            "iss": ISSUER,
+            "tenant": principal.tenant,
+            "sub": principal.user,
+            "device": principal.device,
+            "session": principal.session,
+            "iat": now_s,
+            "exp": now_s + int(self.life_s),
+        }
+        header = {"alg": ALGORITHM, "typ": TYPE, "kid": f"{principal.tenant}/{version}"}
+        return jwt.encode(header, claims, OctKey.import_key(key), algorithms=[ALGORITHM])
+
+    async def verify(self, token: str) -> Principal:
+        """Raises `credential_invalid`, or `credential_expired` for one that was good."""
+        tenant, version = _signer(token)
+        key = await self._keys.to_verify(tenant, version)
+        if key is None:
+            raise refused()
+        try:
+            read = jwt.decode(token, OctKey.import_key(key), algorithms=[ALGORITHM])
+            claims = msgspec.convert(read.claims, _Claims)
+        except (JoseError, ValueError):
+            raise refused() from None
+        if claims.tenant != tenant:
+            raise refused()
+        self._check_time(claims)
+        return _principal(tenant, claims)
+
+    def _check_time(self, claims: _Claims) -> None:
+        """Its life is checked, too: a key that signs for longer than is set here is not believed."""
+        now_s = self._clock.now_ms() / 1000
+        if claims.iat > now_s + _SKEW_S or claims.exp - claims.iat > self.life_s:
+            raise refused()
+        if now_s >= claims.exp:
+            raise TidingsError(Code.CREDENTIAL_EXPIRED, "The access token's time is over.")
+
+
+def is_access_token(token: str) -> bool:
+    """By its form alone: so whoever has several kinds of credentials can tell whom to ask."""
+    return _header(token) is not None
+
+
+def _signer(token: str) -> tuple[TenantId, int]:
+    """Which key is said to have signed it. Nothing is believed yet."""
+    header = _header(token)
+    kid = header and _KID.fullmatch(header.kid)
+    if not kid:
+        raise refused()
+    return TenantId(kid[1]), int(kid[2])
+
+
+def _header(token: str) -> _Header | None:
+    head, dot, _ = token[: MAX_TOKEN_CHARS + 1].partition(".")
+    if len(token) > MAX_TOKEN_CHARS or not dot:
+        return None
+    try:
+        return _read_header(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _principal(tenant: TenantId, claims: _Claims) -> Principal:
+    return Principal(
+        tenant=tenant,
+        user=UserId(claims.sub),
+        device=DeviceId(claims.device),
+        session=SessionId(claims.session),
+        expires_at_ms=claims.exp * 1000,
+    )

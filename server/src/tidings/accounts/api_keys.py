@@ -1,0 +1,146 @@
+"""API keys of a tenant's servers: issued, listed, rotated, revoked by operators; verified with each request.
+
+`tidings_sk.<tenant>.<key id>.<secret>`. Of the secret only a SHA-256 is stored: it is 32 random bytes, so there is
+nothing to guess and nothing that a slow hash would protect. A revoked key stops working within `Keep.fresh_s`.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+from tidings.accounts.model import Principal, Scope
+from tidings.accounts.refusals import RefusedError, refusal
+from tidings.kernel.caching import Cache, Keep
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, new_ulid
+from tidings.kernel.secrets import Secret
+
+PREFIX = "tidings_sk."
+KEEP = Keep(fresh_s=10.0, outage_s=60.0)
+SECRET_BYTES = 32
+NAME_CHARACTERS = 32
+_FORM = re.compile(r"tidings_sk\.([a-z0-9-]{1,32})\.([0-9A-Z]{26})\.([A-Za-z0-9_-]{43})")
+
+
+class ApiKeyName(NamedTuple):
+    tenant: TenantId
+    key: str
+
+
+class ApiKey(Struct, frozen=True, kw_only=True):
+    """As the table holds it: the secret can't be had from it."""
+
+    name: ApiKeyName
+    title: str
+    scopes: frozenset[Scope]
+    secret_hash: bytes
+    created_at_ms: int
+    revoked_at_ms: int | None = None
+
+
+class Issued(NamedTuple):
+    """`text` is shown once; nobody can show it again."""
+
+    key: ApiKey
+    text: Secret
+
+
+class ApiKeyStore(Protocol):
+    """Every method raises `keys_unavailable` while the store does not answer."""
+
+    async def add(self, key: ApiKey, /) -> None:
+        """Its name is new; under a name that is there already nothing is written, and that raises."""
+        ...
+
+    async def find(self, name: ApiKeyName, /) -> ApiKey | None:
+        """Strong."""
+        ...
+
+    async def list(self, tenant: TenantId, /) -> Sequence[ApiKey]:
+        """All, oldest first, revoked ones too. Eventual: to look at, not to decide by."""
+        ...
+
+    async def revoke(self, name: ApiKeyName, at_ms: int, /) -> bool:
+        """Safe to repeat: the first time stands. False: there is no such key."""
+        ...
+
+
+class ApiKeys:
+    """Belongs to the event loop that it is used in."""
+
+    def __init__(self, store: ApiKeyStore, clock: Clock, keep: Keep = KEEP) -> None:
+        self._store = store
+        self._clock = clock
+        self._kept: Cache[ApiKeyName, ApiKey] = Cache(store.find, clock, keep)
+
+    async def issue(self, tenant: TenantId, title: str, scopes: Iterable[Scope]) -> Issued:
+        _check_title(title)
+        name, secret = ApiKeyName(tenant, new_ulid()), secrets.token_urlsafe(SECRET_BYTES)
+        key = ApiKey(
+            name=name,
+            title=title,
+            scopes=frozenset(scopes),
+            secret_hash=_hash(secret),
+            created_at_ms=self._clock.now_ms(),
+        )
+        await self._store.add(key)
+        return Issued(key, Secret(f"{PREFIX}{name.tenant}.{name.key}.{secret}"))
+
+    async def rotate(self, name: ApiKeyName) -> Issued:
+        """A new one with the same title and scopes. The old one goes on until it is revoked: no request is lost."""
+        old = await self._store.find(name)
+        if old is None or old.revoked_at_ms is not None:
+            raise _no_such_key(name)
+        return await self.issue(name.tenant, old.title, old.scopes)
+
+    async def list(self, tenant: TenantId) -> Sequence[ApiKey]:
+        return await self._store.list(tenant)
+
+    async def revoke(self, name: ApiKeyName) -> None:
+        if not await self._store.revoke(name, self._clock.now_ms()):
+            raise _no_such_key(name)
+        self._kept.forget(name)
+
+    async def verify(self, text: str) -> Principal:
+        try:
+            return await self.examine(text)
+        except RefusedError as refused:
+            raise refusal(refused) from refused
+
+    async def examine(self, text: str) -> Principal:
+        """Raises `RefusedError`, which says why."""
+        form = _FORM.fullmatch(text)
+        if form is None:
+            raise RefusedError(f"an API key has the form {PREFIX}<tenant>.<key id>.<secret>, this has not")
+        tenant, key_id, secret = form.groups()
+        key = await self._kept.get(ApiKeyName(TenantId(tenant), key_id))
+        if key is None:
+            raise RefusedError(f"{tenant} has no API key {key_id}")
+        if not hmac.compare_digest(key.secret_hash, _hash(secret)):
+            raise RefusedError(f"the secret is not that of API key {key_id}")
+        if key.revoked_at_ms is not None:
+            raise RefusedError(f"API key {key_id} was revoked")
+        return Principal(tenant=key.name.tenant, scopes=key.scopes)
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _check_title(title: str) -> None:
+    if not 0 < len(title) <= NAME_CHARACTERS:
+        raise TidingsError(Code.REQUEST_INVALID, f"A key's name has 1 to {NAME_CHARACTERS} characters.")
+
+
+def _no_such_key(name: ApiKeyName) -> TidingsError:
+    return TidingsError(
+        Code.REQUEST_INVALID,
+        f"{name.tenant} has no API key {name.key} that is in use.",
+        hint="`tidings tenant api-key list` shows them.",
+    )

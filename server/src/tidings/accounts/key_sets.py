@@ -1,0 +1,112 @@
+"""Keys of one source (a table, a URL) for each who has some: kept, refreshed, looked for again when one is unknown.
+
+Asks a source at most once at a time, and no more often than `Pace` says, whatever tokens come in.
+"""
+
+import logging
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tidings.accounts.public_keys import PublicKey
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.sharing import Shared
+
+_log = logging.getLogger(__name__)
+
+type Load[S] = Callable[[S], Coroutine[Any, Any, Mapping[str, PublicKey]]]
+
+
+class SourceError(Exception):
+    """The source gave no keys: it is away, or what it says is no set of keys."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Keys are refreshed when they are `refresh_s` old, and not used when twice as old without having asked again.
+
+    `unknown_s`: between two looks for keys that are not known. `retry_s`: after a source that failed.
+    `outage_s`: how old keys may be while it goes on failing.
+    """
+
+    refresh_s: float
+    unknown_s: float
+    retry_s: float
+    outage_s: float
+    count: int = 10_000
+
+
+@dataclass(slots=True)
+class _Held:
+    keys: Mapping[str, PublicKey] = field(default_factory=dict)
+    looked_at: float = -math.inf
+    next_look: float = -math.inf
+    failure: SourceError | None = None
+
+
+class KeySets[S]:
+    """Belongs to the event loop that it is used in. `load` raises `SourceError`."""
+
+    def __init__(self, load: Load[S], clock: Clock, pace: Pace) -> None:
+        self._load = load
+        self._clock = clock
+        self._pace = pace
+        self._held: OrderedDict[S, _Held] = OrderedDict()
+        self._looks: Shared[S, _Held] = Shared()
+
+    async def find(self, source: S, kid: str, *, seek: bool = True) -> PublicKey | None:
+        """None: it has no such key. With `seek` a key that is not known is looked for, as often as the pace allows.
+
+        Raises `keys_unavailable` if there are none that may be used.
+        """
+        held = self._of(source)
+        age = self._clock.monotonic() - held.looked_at
+        if age >= 2 * self._pace.refresh_s or (seek and kid not in held.keys):
+            if self._is_due(held):
+                # what it brings counts even if the source was driven out meanwhile
+                held = await self._looks(source, partial(self._look, source))
+        elif age >= self._pace.refresh_s and self._is_due(held):
+            # nobody waits for this one: the keys at hand will do for as long again
+            self._looks.start(source, partial(self._look, source))
+        self._check(held, kid if seek else None)
+        return held.keys.get(kid)
+
+    def _of(self, source: S) -> _Held:
+        held = self._held.setdefault(source, _Held())
+        self._held.move_to_end(source)
+        if len(self._held) > self._pace.count:
+            self._held.popitem(last=False)
+        return held
+
+    def _is_due(self, held: _Held) -> bool:
+        """Also while one is under way, so that whoever comes then waits for it: it may bring the key."""
+        return self._clock.monotonic() >= held.next_look
+
+    async def _look(self, source: S) -> _Held:
+        looked_at = self._clock.monotonic()
+        try:
+            keys = await self._load(source)
+        except SourceError as failure:
+            _log.warning("no keys from %s: %s", source, failure)
+            held = self._of(source)
+            held.failure = failure
+            held.next_look = self._clock.monotonic() + self._pace.retry_s
+        else:
+            held = self._of(source)
+            held.keys, held.looked_at, held.failure = keys, looked_at, None
+            held.next_look = self._clock.monotonic() + min(self._pace.unknown_s, self._pace.refresh_s)
+        return held
+
+    def _check(self, held: _Held, sought: str | None) -> None:
+        """A key that is not known while its source fails may be a new one: that is no reason to send anybody away."""
+        age = self._clock.monotonic() - held.looked_at
+        allowed = self._pace.outage_s if held.failure else 2 * self._pace.refresh_s
+        if age > allowed or (held.failure and sought is not None and sought not in held.keys):
+            raise TidingsError(
+                Code.KEYS_UNAVAILABLE,
+                "The keys that this credential is verified with can't be had right now.",
+            ) from held.failure

@@ -1,0 +1,129 @@
+"""Login by phone: ask for a code, come back with it, get a session.
+
+Nothing about asking depends on whether the number is known: no row of it is read before the answer is given.
+"""
+
+import hmac
+from dataclasses import dataclass
+
+from tidings.accounts.outbox import Errand, Outbox
+from tidings.accounts.ports import Bucket, CodeRows, Keys, Limits, Tenants
+from tidings.accounts.records import Challenge, ChallengeId, Device, Login, Phone, User
+from tidings.accounts.rules import (
+    MAX_TRIES,
+    check_device_id,
+    check_device_name,
+    code_said,
+    is_well_formed,
+    new_challenge,
+    new_code,
+    phone_of,
+    refused,
+)
+from tidings.accounts.sessions import Sessions
+from tidings.accounts.users import Users
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.kernel.secrets import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    codes: CodeRows
+    users: Users
+    sessions: Sessions
+    outbox: Outbox
+    keys: Keys
+    limits: Limits
+    tenants: Tenants
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """`is_sign_up_open`: a number that nobody has becomes a user at its first login."""
+
+    code_life_s: int = 600
+    is_sign_up_open: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What comes back from the person: the challenge and the number they asked with, and the code they were sent."""
+
+    challenge: str
+    phone: str
+    one_time_code: str
+
+
+class PhoneLogin:
+    def __init__(self, world: World, policy: Policy) -> None:
+        self._world = world
+        self._policy = policy
+
+    async def ask(self, tenant: TenantId, number: str, address: str) -> Challenge:
+        """The same work and the same answer for every number. `address`: where the request came from."""
+        phone = phone_of(number)
+        await self._admit(tenant, Bucket.CODE_ADDRESS, address)
+        await self._take(tenant, Bucket.CODE_NUMBER, phone)
+        await self._take(tenant, Bucket.CODE_TENANT, tenant)
+        challenge, code = new_challenge(), new_code()
+        expires_at_ms = self._world.clock.now_ms() + self._policy.code_life_s * 1000
+        hashed = await self._hash(tenant, challenge, phone, code)
+        await self._world.codes.put(tenant, challenge, hashed, expires_at_ms // 1000)
+        self._world.outbox.put(
+            Errand(tenant=tenant, to=phone, one_time_code=Secret(code), expires_at_ms=expires_at_ms)
+        )
+        return Challenge(id=challenge, expires_at_ms=expires_at_ms)
+
+    async def log_in(self, tenant: TenantId, answer: Answer, device: Device, address: str) -> Login:
+        """Raises `credential_invalid` for a code that is wrong, used, tried too often or too old: for all alike."""
+        phone = phone_of(answer.phone)
+        check_device_id(device.id)
+        check_device_name(device.name)
+        await self._admit(tenant, Bucket.REDEEM_ADDRESS, address)
+        await self._redeem(tenant, phone, answer)
+        user, is_new = await self._user(tenant, phone)
+        return Login(user=user, grant=await self._world.sessions.begin(user, device), is_new=is_new)
+
+    async def _redeem(self, tenant: TenantId, phone: Phone, answer: Answer) -> None:
+        """A try is counted before it is compared, so that no two use the same one; and one alone deletes the code."""
+        if not is_well_formed(answer.challenge, answer.one_time_code):
+            raise refused()
+        challenge = ChallengeId(answer.challenge)
+        now_s = self._world.clock.now_ms() // 1000
+        wanted = await self._world.codes.count_try(tenant, challenge, MAX_TRIES, now_s)
+        if wanted is None:
+            raise refused()
+        hashed = await self._hash(tenant, challenge, phone, answer.one_time_code)
+        if not hmac.compare_digest(wanted, hashed) or not await self._world.codes.redeem(tenant, challenge):
+            raise refused()
+
+    async def _user(self, tenant: TenantId, phone: Phone) -> tuple[User, bool]:
+        if self._policy.is_sign_up_open:
+            return await self._world.users.for_phone(tenant, phone)
+        user = await self._world.users.by_phone(tenant, phone)
+        if user is None:
+            raise refused()
+        return user, False
+
+    async def _hash(self, tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
+        keys = await self._world.keys.of(tenant)
+        return keys.fingerprint(code_said(tenant, challenge, phone, code))
+
+    async def _admit(self, tenant: TenantId, bucket: Bucket, address: str) -> None:
+        """The address first: who asks without end fills his own bucket and nobody else's."""
+        await self._take(tenant, bucket, address)
+        if not await self._world.tenants.lets_in_by_phone(tenant):
+            raise refused()
+
+    async def _take(self, tenant: TenantId, bucket: Bucket, name: str) -> None:
+        verdict = await self._world.limits.take(bucket, tenant, name)
+        if not verdict.is_allowed:
+            raise TidingsError(
+                Code.RATE_LIMITED,
+                "Too many codes were asked for or tried.",
+                hint="Wait as long as `retry_after_s` says.",
+                details={"retry_after_s": verdict.retry_after_s},
+            )

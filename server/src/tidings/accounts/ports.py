@@ -1,0 +1,159 @@
+"""What logins ask of the world: rows, keys, limits, and somebody who sends a text message."""
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from tidings.accounts.model import Principal, SessionId
+from tidings.accounts.records import ChallengeId, Phone, ProfileChange, Session, User
+from tidings.kernel.ids import TenantId, UserId
+
+
+class UserRows(Protocol):
+    async def read(self, tenant: TenantId, user: UserId, /) -> User | None:
+        """To show: may be a second behind."""
+        ...
+
+    async def confirm(self, tenant: TenantId, user: UserId, /) -> User | None:
+        """Strong: to decide by."""
+        ...
+
+    async def read_many(self, tenant: TenantId, users: Collection[UserId], /) -> Mapping[UserId, User]:
+        """Those that are there. To show."""
+        ...
+
+    async def owner(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
+        """Strong."""
+        ...
+
+    async def create(self, user: User, /) -> "Created":
+        """Atomic, with the claim of its number: of two who want one id or one number, one gets it."""
+        ...
+
+    async def change(
+        self, tenant: TenantId, user: UserId, change: ProfileChange, now_ms: int, /
+    ) -> User | None:
+        """None: there is no such user."""
+        ...
+
+    async def end_sessions(self, tenant: TenantId, user: UserId, /) -> bool:
+        """Atomic: the epoch goes up by one. False: there is no such user."""
+        ...
+
+
+class Created(Protocol):
+    """What stands after an attempt to create."""
+
+    @property
+    def is_created(self) -> bool: ...
+
+    @property
+    def owner(self) -> UserId | None:
+        """Who has the number, if that was what stood in the way."""
+        ...
+
+
+class SessionRows(Protocol):
+    async def create(self, session: Session, /) -> None: ...
+
+    async def peek(self, tenant: TenantId, session: SessionId, /) -> Session | None:
+        """May be a second behind."""
+        ...
+
+    async def read(self, tenant: TenantId, session: SessionId, /) -> Session | None:
+        """Strong."""
+        ...
+
+    async def rotate(self, after: Session, /) -> Session | None:
+        """Atomic: if the good token is `after.previous_hash`. The row as it then stands, ours or not; None: gone."""
+        ...
+
+    async def list(self, tenant: TenantId, user: UserId, /) -> Sequence[Session]:
+        """From an index: one that was made a moment ago may not be there yet."""
+        ...
+
+    async def delete(self, tenant: TenantId, session: SessionId, user: UserId, /) -> bool:
+        """Atomic: if it is this user's. False: there is none."""
+        ...
+
+    async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None: ...
+
+
+class CodeRows(Protocol):
+    async def put(
+        self, tenant: TenantId, challenge: ChallengeId, code_hash: bytes, expires_at_s: int, /
+    ) -> None: ...
+
+    async def count_try(
+        self, tenant: TenantId, challenge: ChallengeId, max_tries: int, now_s: int, /
+    ) -> bytes | None:
+        """Atomic: the hash to compare with, once for each try there is. None: no code, none left, or too late."""
+        ...
+
+    async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
+        """Atomic: True for one alone, and the code is gone."""
+        ...
+
+
+class Fingerprints(Protocol):
+    """A tenant's keyed hash."""
+
+    def fingerprint(self, said: bytes, /) -> bytes: ...
+
+
+class Keys(Protocol):
+    async def of(self, tenant: TenantId, /) -> Fingerprints:
+        """Makes the tenant's keys if there are none: only for a tenant that is known to exist."""
+        ...
+
+
+class SigningKeys(Protocol):
+    async def to_sign(self, tenant: TenantId, /) -> tuple[int, bytes]:
+        """Version and key. Makes one for a tenant that has none."""
+        ...
+
+    async def to_verify(self, tenant: TenantId, version: int, /) -> bytes | None:
+        """None: not a key of this tenant, or one that was replaced too long ago. Never makes one."""
+        ...
+
+
+class Minting(Protocol):
+    @property
+    def life_s(self) -> float: ...
+
+    async def mint(self, principal: Principal, /) -> str: ...
+
+
+class Tenants(Protocol):
+    async def lets_in_by_phone(self, tenant: TenantId, /) -> bool:
+        """Is there such a tenant, and does it want logins by phone? From a cache."""
+        ...
+
+
+class Bucket(StrEnum):
+    """What is limited, by what."""
+
+    CODE_ADDRESS = "code_address"
+    CODE_NUMBER = "code_number"
+    CODE_TENANT = "code_tenant"
+    REDEEM_ADDRESS = "redeem_address"
+
+
+class Verdict(Protocol):
+    @property
+    def is_allowed(self) -> bool: ...
+
+    @property
+    def retry_after_s(self) -> float: ...
+
+
+class Limits(Protocol):
+    async def take(self, bucket: Bucket, tenant: TenantId, name: str, /) -> Verdict:
+        """Atomic: one from the bucket of this name, if there is one."""
+        ...
+
+
+class SmsSender(Protocol):
+    async def send(self, to: Phone, text: str, /) -> None:
+        """Returns when the message is handed on. Raises what it likes: nobody waits for it."""
+        ...

@@ -1,0 +1,67 @@
+"""Where a JWKS URL may lead: judged by its text when it is set, and by the address at each connection. Pure."""
+
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from urllib.parse import SplitResult, urlsplit
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+
+type Address = IPv4Address | IPv6Address
+
+
+class Reach(StrEnum):
+    """How far the fetch of keys may go. A tenant can set a URL; it must not reach what only the server can."""
+
+    PUBLIC = "public"
+    """Public addresses, by https."""
+    PRIVATE = "private"
+    """Those of private networks too, by https: an identity server inside the network."""
+    LOCAL = "local"
+    """This machine too, and that by http as well: for development and tests."""
+
+
+def url_fault(url: str, reach: Reach) -> str | None:
+    """What is wrong with it; None: nothing that its text shows."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "it can't be read as a URL"
+    if parts.scheme != "https" and not _is_plain_loopback(parts, reach):
+        return "it has to be https"
+    if not parts.hostname or port == 0:
+        return "it names no host"
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        return "it may have no user, no password and no fragment"
+    return None
+
+
+def _is_plain_loopback(parts: SplitResult, reach: Reach) -> bool:
+    return reach is Reach.LOCAL and parts.scheme == "http" and parts.hostname in _LOOPBACK_NAMES
+
+
+def may_connect(address: str, reach: Reach) -> bool:
+    """`address` as a socket takes it. Link-local is refused always: that is where clouds keep their credentials."""
+    try:
+        each = _meant(ip_address(address.partition("%")[0]))
+    except ValueError:
+        return False
+    if each.is_loopback:
+        return reach is Reach.LOCAL
+    if each.is_multicast or each.is_unspecified or each.is_link_local or each.is_reserved:
+        return False
+    return each.is_global or (reach is not Reach.PUBLIC and each.is_private)
+
+
+def _meant(address: Address) -> Address:
+    """An IPv4 address that an IPv6 one carries is judged as what it is."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address

@@ -1,0 +1,82 @@
+"""Users, sessions and one-time codes as they are kept, and what a login hands out."""
+
+from typing import NewType
+
+from msgspec import UNSET, Struct, UnsetType
+
+from tidings.accounts.model import SessionId
+from tidings.kernel.ids import DeviceId, TenantId, UserId
+from tidings.kernel.secrets import Secret
+
+Phone = NewType("Phone", str)
+"""In E.164: `+`, then 7 to 15 digits. Made by `rules.phone_of` alone."""
+ChallengeId = NewType("ChallengeId", str)
+"""Names a code that was sent out. Only who asked for the code knows it."""
+
+
+class User(Struct, frozen=True, kw_only=True):
+    """`sessions_epoch` goes up when all sessions are ended; a session of an earlier one is over."""
+
+    tenant: TenantId
+    user: UserId
+    phone: Phone | None = None
+    display_name: str | None = None
+    avatar_uri: str | None = None
+    sessions_epoch: int = 0
+    created_at_ms: int
+    updated_at_ms: int
+
+
+class ProfileChange(Struct, frozen=True, kw_only=True):
+    """What is not set stays as it is; None takes it away."""
+
+    display_name: str | UnsetType | None = UNSET
+    avatar_uri: str | UnsetType | None = UNSET
+
+
+class Device(Struct, frozen=True, kw_only=True):
+    """`id` is the client's own, one per installation; `name` is for people who look at their devices."""
+
+    id: DeviceId
+    name: str = ""
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """A login of a device. One refresh token is good at a time; of all others only hashes are known, of the last one.
+
+    `rotation_key_hash` is of the key that the last refresh came with: it tells its retry from a token used twice.
+    """
+
+    tenant: TenantId
+    session: SessionId
+    user: UserId
+    device: Device
+    token_hash: bytes
+    previous_hash: bytes | None = None
+    rotation_key_hash: bytes | None = None
+    epoch: int
+    created_at_ms: int
+    refreshed_at_ms: int
+    expires_at_ms: int
+
+
+class Challenge(Struct, frozen=True, kw_only=True):
+    """What who asked for a code is told, whatever the number is."""
+
+    id: ChallengeId
+    expires_at_ms: int
+
+
+class Grant(Struct, frozen=True, kw_only=True):
+    """What a device holds after a login or a refresh."""
+
+    session: Session
+    refresh_token: Secret
+    access_token: Secret
+    access_expires_at_ms: int
+
+
+class Login(Struct, frozen=True, kw_only=True):
+    user: User
+    grant: Grant
+    is_new: bool

@@ -1,0 +1,33 @@
+"""Why a credential was not taken: said to operators and to the debug log, never to whoever brought it."""
+
+import logging
+
+from tidings.kernel.errors import Code, TidingsError
+
+_log = logging.getLogger(__name__)
+
+
+class RefusedError(Exception):
+    """`is_over`: it was good, signature and all, and only its time is over. That much its bearer may know."""
+
+    def __init__(self, reason: str, *, is_over: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_over = is_over
+
+
+def refusal(refused: RefusedError) -> TidingsError:
+    """The same words for every reason but one: an attacker learns nothing from them."""
+    _log.debug("credential refused: %s", refused.reason)
+    if refused.is_over:
+        return TidingsError(
+            Code.CREDENTIAL_EXPIRED,
+            "The credential's time is over.",
+            hint="Get a new one: from your own server, or with the refresh token.",
+        )
+    return TidingsError(
+        Code.CREDENTIAL_INVALID,
+        "The credential is not valid here.",
+        hint="An operator can see why: `tidings token check` explains a user's token, "
+        "the debug log every other credential.",
+    )

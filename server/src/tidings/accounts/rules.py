@@ -1,0 +1,100 @@
+"""What is a phone number, a code, a name; what a code's hash covers. Pure."""
+
+import base64
+import re
+import secrets
+
+from tidings.accounts.records import ChallengeId, Phone
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, UserId
+
+CODE_DIGITS = 6
+MAX_TRIES = 5
+USER_BYTES = 64
+DEVICE_NAME_BYTES = 128
+DISPLAY_NAME_BYTES = 256
+AVATAR_BYTES = 1024
+
+_E164 = re.compile(r"\+[1-9][0-9]{6,14}")
+_CODE = re.compile(rf"[0-9]{{{CODE_DIGITS}}}")
+_CHALLENGE = re.compile(r"[A-Z2-7]{26}")
+_NOT_IN_IDS = re.compile(r"[#*\s\x00-\x1f\x7f]")
+
+
+def phone_of(text: str) -> Phone:
+    """Taken as it stands: two spellings of one number would be two users."""
+    if not _E164.fullmatch(text):
+        raise invalid(
+            "This is not a phone number in E.164.", "Write `+`, the country, the number: +4915123456789."
+        )
+    return Phone(text)
+
+
+def new_code() -> str:
+    return f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
+
+
+def new_challenge() -> ChallengeId:
+    """128 bits of chance: who was not told it can't use up somebody else's tries."""
+    return ChallengeId(base64.b32encode(secrets.token_bytes(16)).decode().rstrip("="))
+
+
+def is_well_formed(challenge: str, code: str) -> bool:
+    return bool(_CHALLENGE.fullmatch(challenge) and _CODE.fullmatch(code))
+
+
+def code_said(tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
+    """What the keyed hash of a code covers: it is good for this number and this challenge alone.
+
+    No other use of the tenant's key starts with `_`: there it is the tenant, and none is called so.
+    """
+    return f"_code#{tenant}#{challenge}#{phone}#{code}".encode()
+
+
+def check_user_id(text: str) -> UserId:
+    return UserId(_id(text, "A user's id"))
+
+
+def check_device_id(text: str) -> str:
+    return _id(text, "A device's id")
+
+
+def check_device_name(name: str) -> str:
+    return _short(name, DEVICE_NAME_BYTES, "A device's name")
+
+
+def check_display_name(name: str) -> str:
+    if not name.strip():
+        raise invalid("A display name has at least one letter.")
+    return _short(name, DISPLAY_NAME_BYTES, "A display name")
+
+
+def check_avatar(uri: str) -> str:
+    if not uri.startswith("https://"):
+        raise invalid("An avatar is an https:// address.")
+    return _short(uri, AVATAR_BYTES, "An avatar's address")
+
+
+def invalid(message: str, hint: str = "") -> TidingsError:
+    return TidingsError(Code.REQUEST_INVALID, message, hint=hint)
+
+
+def refused() -> TidingsError:
+    """One answer for all that is wrong with a credential: which it was would help somebody who guesses."""
+    return TidingsError(Code.CREDENTIAL_INVALID, "This is not, or no longer, a way in.")
+
+
+def _id(text: str, what: str) -> str:
+    if not text or _NOT_IN_IDS.search(text):
+        raise invalid(f"{what} is 1 to {USER_BYTES} bytes, without spaces, `#` and `*`.")
+    return _short(text, USER_BYTES, what)
+
+
+def _short(text: str, most_bytes: int, what: str) -> str:
+    try:
+        size_bytes = len(text.encode())
+    except UnicodeEncodeError:
+        raise invalid(f"{what} is not text.") from None
+    if size_bytes > most_bytes:
+        raise invalid(f"{what} is at most {most_bytes} bytes long.")
+    return text

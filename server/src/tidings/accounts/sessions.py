@@ -1,0 +1,174 @@
+"""Sessions of devices: begun by a login, carried on by refresh tokens, ended one by one or all together.
+
+What is decided here and why is in docs/explanation/sessions.md.
+"""
+
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from tidings.accounts.model import Principal, SessionId
+from tidings.accounts.ports import Keys, Minting, SessionRows, UserRows
+from tidings.accounts.records import Device, Grant, Session, User
+from tidings.accounts.refresh import (
+    SECRET_BYTES,
+    Mac,
+    Presented,
+    TokenUse,
+    check_retry_key,
+    following,
+    hash_of,
+    is_ours,
+    judge,
+    parse,
+    spell,
+)
+from tidings.accounts.rules import refused
+from tidings.accounts.users import not_found
+from tidings.kernel.clock import Clock
+from tidings.kernel.ids import TenantId, UserId, new_ulid
+from tidings.kernel.secrets import Secret
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    rows: SessionRows
+    users: UserRows
+    access: Minting
+    keys: Keys
+    clock: Clock
+
+
+class Sessions:
+    """`idle_s`: a session that is not refreshed for so long is over."""
+
+    def __init__(self, world: World, idle_s: float) -> None:
+        self._world = world
+        self._idle_ms = round(idle_s * 1000)
+
+    async def begin(self, user: User, device: Device) -> Grant:
+        """For who has just shown who he is. The race with ending all sessions: `epoch` is from before this row."""
+        secret, now_ms = os.urandom(SECRET_BYTES), self._world.clock.now_ms()
+        row = Session(
+            tenant=user.tenant,
+            session=SessionId(new_ulid()),
+            user=user.user,
+            device=device,
+            token_hash=hash_of(secret),
+            epoch=user.sessions_epoch,
+            created_at_ms=now_ms,
+            refreshed_at_ms=now_ms,
+            expires_at_ms=now_ms + self._idle_ms,
+        )
+        grant = await self._grant(row, secret, await self._mac(row.tenant))
+        await self._world.rows.create(row)
+        return grant
+
+    async def refresh(self, token: str, retry_key: str | None = None) -> Grant:
+        """A new token for the one that is good. The same retry with the same key gets the same token.
+
+        One that was good before and comes with another key, or with none, has been copied: the session ends.
+        """
+        presented = parse(token)
+        check_retry_key(retry_key)
+        row = presented and await self._world.rows.read(presented.tenant, presented.session)
+        if presented is None or row is None:
+            raise refused()
+        mac = await self._mac(row.tenant)
+        use = judge(row, presented, retry_key)
+        if use is TokenUse.CURRENT:
+            await self._check_is_on(row)
+            return await self._rotate(row, presented, retry_key, mac)
+        return await self._give_again(use, row, presented, retry_key, mac)
+
+    async def list(self, tenant: TenantId, user: UserId) -> Sequence[Session]:
+        """To look at: one that began a moment ago may be missing."""
+        found = await self._world.users.read(tenant, user)
+        if found is None:
+            raise not_found(user)
+        rows = await self._world.rows.list(tenant, user)
+        now_ms = self._world.clock.now_ms()
+        return sorted((row for row in rows if is_on(row, found, now_ms)), key=lambda row: row.created_at_ms)
+
+    async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
+        """False: there is none such of this user's."""
+        return await self._world.rows.delete(tenant, session, user)
+
+    async def revoke_all(self, tenant: TenantId, user: UserId) -> int:
+        """The epoch first: it ends also what the index does not show yet. Then the rows, to tidy up: how many."""
+        if not await self._world.users.end_sessions(tenant, user):
+            raise not_found(user)
+        # not the ones of the new epoch: who logs in again while this runs stays
+        confirmed = await self._world.users.confirm(tenant, user)
+        epoch = confirmed.sessions_epoch if confirmed else 0
+        rows = [row for row in await self._world.rows.list(tenant, user) if row.epoch < epoch]
+        await self._world.rows.delete_many(tenant, [row.session for row in rows])
+        return len(rows)
+
+    async def _rotate(self, row: Session, presented: Presented, retry_key: str | None, mac: Mac) -> Grant:
+        """The race: many come with one token. One's update stands; the others are judged by what it left."""
+        secret = os.urandom(SECRET_BYTES) if retry_key is None else following(presented, retry_key, mac)
+        now_ms = self._world.clock.now_ms()
+        after = msgspec.structs.replace(
+            row,
+            token_hash=hash_of(secret),
+            previous_hash=presented.hash,
+            rotation_key_hash=None if retry_key is None else hash_of(retry_key.encode()),
+            refreshed_at_ms=now_ms,
+            expires_at_ms=now_ms + self._idle_ms,
+        )
+        stands = await self._world.rows.rotate(after)
+        if stands is None:
+            raise refused()
+        if stands.token_hash == after.token_hash:
+            return await self._grant(stands, secret, mac)
+        return await self._give_again(judge(stands, presented, retry_key), stands, presented, retry_key, mac)
+
+    async def _give_again(
+        self, use: TokenUse, row: Session, presented: Presented, retry_key: str | None, mac: Mac
+    ) -> Grant:
+        if use is TokenUse.RETRY and retry_key is not None:
+            await self._check_is_on(row)
+            return await self._grant(row, following(presented, retry_key, mac), mac)
+        if is_ours(presented, mac):
+            _log.warning(
+                "a refresh token was used twice: session %s of %s/%s ends", row.session, row.tenant, row.user
+            )
+            await self._world.rows.delete(row.tenant, row.session, row.user)
+        raise refused()
+
+    async def _check_is_on(self, row: Session) -> None:
+        user = await self._world.users.confirm(row.tenant, row.user)
+        if user is None or not is_on(row, user, self._world.clock.now_ms()):
+            await self._world.rows.delete(row.tenant, row.session, row.user)
+            raise refused()
+
+    async def _grant(self, row: Session, secret: bytes, mac: Mac) -> Grant:
+        access = self._world.access
+        # a token has whole seconds: never said to live longer than it does
+        expires_at_ms = (self._world.clock.now_ms() // 1000 + int(access.life_s)) * 1000
+        principal = Principal(
+            tenant=row.tenant,
+            user=row.user,
+            device=row.device.id,
+            session=row.session,
+            expires_at_ms=expires_at_ms,
+        )
+        return Grant(
+            session=row,
+            refresh_token=Secret(spell(row.tenant, row.session, secret, mac)),
+            access_token=Secret(await access.mint(principal)),
+            access_expires_at_ms=expires_at_ms,
+        )
+
+    async def _mac(self, tenant: TenantId) -> Mac:
+        return (await self._world.keys.of(tenant)).fingerprint
+
+
+def is_on(row: Session, user: User, now_ms: int) -> bool:
+    return row.epoch == user.sessions_epoch and now_ms < row.expires_at_ms

@@ -1,0 +1,44 @@
+"""The signature of a token, by joserfc: checked for users' tokens, made for `tidings token mint`. Pure."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, override
+
+from joserfc import jws
+from joserfc.errors import JoseError
+from joserfc.jwa import JWSAlgModel
+from joserfc.jwk import import_key
+from joserfc.jws import JWSRegistry
+
+from tidings.accounts.public_keys import ALGORITHMS, Jwk, PublicKey, read_key
+from tidings.accounts.refusals import RefusedError
+
+
+class _Registry(JWSRegistry):
+    """`EdDSA` means Ed25519 here: joserfc would take Ed448 for it too, and warn of the old name with each token."""
+
+    @override
+    def get_alg(self, name: str) -> JWSAlgModel:
+        return super().get_alg("Ed25519" if name == "EdDSA" else name)
+
+
+_REGISTRY = _Registry(algorithms=sorted(ALGORITHMS - {"EdDSA"}), strict_check_header=False)
+
+
+def check_signature(token: str, key: PublicKey) -> None:
+    """Raises `RefusedError`."""
+    try:
+        jws.deserialize_compact(token, key.key, registry=_REGISTRY)
+    except (JoseError, ValueError) as error:
+        raise RefusedError(f"its signature is not that of key {key.kid}: {type(error).__name__}") from error
+
+
+def sign(claims: Mapping[str, Any], private: Jwk) -> str:
+    """A token as a customer's server would mint it. Raises `BadKeyError`, or `JoseError` for a key without `d`."""
+    key = read_key(private)
+    algorithm = "ES256" if "ES256" in key.algorithms else "EdDSA"
+    header = {"alg": algorithm, "kid": key.kid, "typ": "JWT"}
+    numbers: dict[str, str | list[str]] = {
+        name: str(private[name]) for name in ("kty", "crv", "x", "y", "d") if name in private
+    }
+    return jws.serialize_compact(header, json.dumps(claims), import_key(numbers), registry=_REGISTRY)

@@ -1,0 +1,63 @@
+"""Text messages by Amazon SNS, by the shape of its requests. Untried on AWS itself.
+
+By botocore in a thread: SNS speaks another dialect than DynamoDB and KMS, and a few messages a second are no load.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidings.accounts.records import Phone
+from tidings.kernel.errors import Code, TidingsError
+
+_TYPE = "AWS.SNS.SMS.SMSType"
+_SENDER = "AWS.SNS.SMS.SenderID"
+_CONFIG = Config(
+    connect_timeout=3,
+    read_timeout=5,
+    retries={"total_max_attempts": 2, "mode": "standard"},
+    max_pool_connections=16,
+)
+
+
+class Publishing(Protocol):
+    """As much of botocore's client of SNS as is used."""
+
+    def publish(self, **request: Any) -> Mapping[str, Any]: ...  # noqa: ANN401 - botocore's own form
+
+
+class SnsSms:
+    """A retry may send a message twice: the same code, so no harm."""
+
+    def __init__(self, client: Publishing, sender_id: str | None = None) -> None:
+        self._client = client
+        self._attributes = {_TYPE: _text("Transactional")} | (
+            {_SENDER: _text(sender_id)} if sender_id else {}
+        )
+
+    async def send(self, to: Phone, text: str, /) -> None:
+        try:
+            await asyncio.to_thread(
+                self._client.publish, PhoneNumber=to, Message=text, MessageAttributes=self._attributes
+            )
+        except (BotoCoreError, ClientError) as error:
+            raise TidingsError(
+                Code.OVERLOADED,
+                f"Amazon SNS does not take the message: {error}",
+                hint="The process needs sns:Publish, and the account a spending limit above what is used.",
+            ) from error
+
+
+def sns_client(region: str, endpoint: str | None = None) -> Publishing:
+    """Credentials come from where every AWS tool takes them."""
+    session = botocore.session.get_session()
+    client = session.create_client("sns", region_name=region, endpoint_url=endpoint, config=_CONFIG)
+    return cast("Publishing", client)  # its methods are made from its model, at run time
+
+
+def _text(value: str) -> Mapping[str, str]:
+    return {"DataType": "String", "StringValue": value}

@@ -1,0 +1,1 @@
+"""Accounts in DynamoDB: a file for each kind of row."""

@@ -1,0 +1,63 @@
+"""One-time codes, in the table `tenants`: each in a partition of its own, away from its tenant's settings."""
+
+from tidings.accounts.records import ChallengeId
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.outcomes import unwritten
+from tidings.platform.dynamo.values import Value
+from tidings.tables.items.accounts import CODE_KEY, CODE_SORT
+from tidings.tables.patterns import accounts as patterns
+
+
+class DynamoCodes:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def put(
+        self, tenant: TenantId, challenge: ChallengeId, code_hash: bytes, expires_at_s: int, /
+    ) -> None:
+        item = key(tenant, challenge) | {"code_hash": code_hash, "tries": 0, "ttl": expires_at_s}
+        try:
+            # nobody knows the challenge yet, so a repeat takes no try back
+            await self._client.put(patterns.PUT_CODE, item, repeatable=True)
+        except DynamoError as error:
+            unwritten(error)
+
+    async def count_try(
+        self, tenant: TenantId, challenge: ChallengeId, max_tries: int, now_s: int, /
+    ) -> bytes | None:
+        try:
+            # a repeat after a lost answer counts twice: a try less, never one more
+            written = await self._client.update(
+                patterns.TRY_CODE,
+                key(tenant, challenge),
+                "ADD tries :one",
+                # DynamoDB deletes what has expired up to two days late
+                condition="tries < :max AND #ttl > :now",
+                names={"#ttl": "ttl"},
+                values={":one": 1, ":max": max_tries, ":now": now_s},
+                returns="ALL_NEW",
+                repeatable=True,
+            )
+        except ConditionFailedError:
+            return None
+        except DynamoError as error:
+            unwritten(error)
+        return None if written.attributes is None else bytes(written.attributes["code_hash"])
+
+    async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
+        try:
+            # not repeated: who finds nothing can't tell his own delete from another's
+            await self._client.delete(
+                patterns.REDEEM_CODE, key(tenant, challenge), condition="attribute_exists(tenant)"
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            unwritten(error)
+        return True
+
+
+def key(tenant: TenantId, challenge: ChallengeId) -> dict[str, Value]:
+    return {"tenant": CODE_KEY.render(tenant=tenant, key=challenge), "item": CODE_SORT.render()}

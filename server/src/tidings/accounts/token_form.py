@@ -1,0 +1,56 @@
+"""Takes a token apart, with bounds, before anything in it is believed. Pure; verifies nothing.
+
+What is read here chooses which keys to try, and nothing else. No URL and no key is ever taken from a token.
+"""
+
+import json
+import re
+from base64 import urlsafe_b64decode
+from typing import Any, NamedTuple
+
+from tidings.accounts.refusals import RefusedError
+
+MAX_TOKEN_BYTES = 8192
+_FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)")
+NOT_IN_A_HEADER = ("jku", "jwk", "x5u", "x5c", "crit", "b64")
+"""Places that bring a key along, and extensions that must be understood: none of them is."""
+
+type Json = dict[str, Any]
+
+
+class Segments(NamedTuple):
+    header: str
+    claims: str
+
+
+def split(token: str) -> Segments:
+    """Bounds come first: nothing is decoded of what is too long or has other characters."""
+    if len(token) > MAX_TOKEN_BYTES:
+        raise RefusedError(f"it is longer than {MAX_TOKEN_BYTES} bytes")
+    form = _FORM.fullmatch(token)
+    if form is None:
+        raise RefusedError("it is not three parts of base64url with dots between")
+    return Segments(form[1], form[2])
+
+
+def read_object(segment: str, part: str) -> Json:
+    """A JSON object in which no name stands twice: else two readers could see two different claims."""
+    try:
+        decoded = urlsafe_b64decode(segment + "=" * (-len(segment) % 4))
+        value = json.loads(decoded.decode(), object_pairs_hook=_once_each, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"its {part} can't be read: {type(error).__name__}") from error
+    if not isinstance(value, dict):
+        raise RefusedError(f"its {part} is not a JSON object")
+    return value
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> Json:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise RefusedError("a name stands twice in one of its JSON objects")
+    return made
+
+
+def _no_constant(name: str) -> float:
+    raise RefusedError(f"{name} is not JSON")

@@ -1,0 +1,127 @@
+"""Users' tokens that the customer's own server minted: a JWT, signed with a key of the tenant that it names.
+
+The unverified `tenant` chooses the key set and nothing else; what counts is said after the signature was checked.
+"""
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from tidings.accounts.claims import Claims, read_claims
+from tidings.accounts.model import Principal
+from tidings.accounts.public_keys import ALGORITHMS, MAX_KID_BYTES, PublicKey
+from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.signatures import check_signature
+from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_object, split
+from tidings.kernel.clock import Clock
+from tidings.kernel.ids import TenantId
+from tidings.tenants.model import Tenant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPolicy:
+    """`kept_s`: how long a token that was verified is taken again without a look at keys and settings."""
+
+    max_lifetime_s: float = 86_400.0
+    kept_s: float = 10.0
+    kept_count: int = 20_000
+
+
+class TenantSource(Protocol):
+    async def find(self, tenant: TenantId, /) -> Tenant | None: ...
+
+
+class KeySource(Protocol):
+    async def find(self, tenant: Tenant, kid: str, /) -> PublicKey | None: ...
+
+
+class _Verified(NamedTuple):
+    principal: Principal
+    until: float
+
+
+class UserTokens:
+    """Belongs to the event loop that it is used in."""
+
+    def __init__(self, tenants: TenantSource, keys: KeySource, clock: Clock, policy: TokenPolicy) -> None:
+        self._tenants = tenants
+        self._keys = keys
+        self._clock = clock
+        self._policy = policy
+        self._verified: OrderedDict[bytes, _Verified] = OrderedDict()
+
+    async def verify(self, token: str) -> Principal:
+        """Raises `credential_invalid` or `credential_expired`; `keys_unavailable` while there is nothing to ask."""
+        digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        if (again := self._recall(digest)) is not None:
+            return again
+        try:
+            principal = await self.examine(token)
+        except RefusedError as refused:
+            raise refusal(refused) from refused
+        self._remember(digest, principal)
+        return principal
+
+    async def examine(self, token: str) -> Principal:
+        """Raises `RefusedError`, which says why. Remembers nothing."""
+        segments = split(token)
+        header, claims = read_object(segments.header, "header"), read_object(segments.claims, "claims")
+        algorithm, kid = _check_header(header)
+        tenant = await self._tenant_named(claims)
+        key = await self._keys.find(tenant, kid)
+        if key is None:
+            raise RefusedError(f"{tenant.id} has no key {kid!r}: neither registered nor at its JWKS URL")
+        self._check_key(key, algorithm)
+        check_signature(token, key)
+        said = read_claims(claims)
+        said.check(tenant, self._clock.now_ms() / 1000, self._policy.max_lifetime_s)
+        return _principal(said)
+
+    async def _tenant_named(self, claims: Json) -> Tenant:
+        name = claims.get("tenant")
+        if not isinstance(name, str):
+            raise RefusedError("it has no claim `tenant`, so its keys can't be found")
+        tenant = await self._tenants.find(TenantId(name))
+        if tenant is None:
+            raise RefusedError(f"there is no tenant {name!r}")
+        return tenant
+
+    def _check_key(self, key: PublicKey, algorithm: str) -> None:
+        if algorithm not in key.algorithms:
+            raise RefusedError(f"its `alg` {algorithm} is not one of key {key.kid}")
+        if key.not_after_ms is not None and key.not_after_ms <= self._clock.now_ms():
+            raise RefusedError(f"key {key.kid} is retired")
+
+    def _recall(self, digest: bytes) -> Principal | None:
+        kept = self._verified.get(digest)
+        if kept is None:
+            return None
+        over_at = kept.principal.expires_at_ms
+        if self._clock.monotonic() < kept.until and (over_at is None or self._clock.now_ms() < over_at):
+            return kept.principal
+        del self._verified[digest]
+        return None
+
+    def _remember(self, digest: bytes, principal: Principal) -> None:
+        self._verified[digest] = _Verified(principal, self._clock.monotonic() + self._policy.kept_s)
+        if len(self._verified) > self._policy.kept_count:
+            self._verified.popitem(last=False)
+
+
+def _check_header(header: Json) -> tuple[str, str]:
+    """The algorithm and the key that it names."""
+    if strange := [name for name in NOT_IN_A_HEADER if name in header]:
+        raise RefusedError(f"its header has {strange}; keys and extensions are not taken from a token")
+    algorithm, kid = header.get("alg"), header.get("kid")
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise RefusedError(f"its `alg` is {algorithm!r}, allowed are {sorted(ALGORITHMS)}")
+    if not isinstance(kid, str) or not 0 < len(kid) <= MAX_KID_BYTES:
+        raise RefusedError("its header has no `kid`, so its key can't be found")
+    return algorithm, kid
+
+
+def _principal(said: Claims) -> Principal:
+    return Principal(
+        tenant=said.tenant, user=said.user, device=said.device, expires_at_ms=round(said.expires_at_s * 1000)
+    )

@@ -1,0 +1,250 @@
+"""Who comes in. A route's class says how: `Guarded` verifies a credential, `Open` only counts the address.
+
+Both do so before a byte of the body is read. The tenant comes from the credential alone.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Annotated, Any, override
+
+from fastapi import Depends, Header, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from pydantic import ValidationError
+
+from tidings.accounts.model import Principal, Scope
+from tidings.api import bodies
+from tidings.api.cursors import Cursors
+from tidings.api.faults import told_faults
+from tidings.api.options import Options
+from tidings.api.ports import Allowance
+from tidings.api.schemas.ids import USER_ID, UserName
+from tidings.api.services import Services
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+
+type Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+_SCHEME = "bearer "
+_NAMED = "tidings-user"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What every request of an app shares."""
+
+    services: Services
+    options: Options
+    cursors: Cursors
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was let in. `user` None: a tenant's server that named nobody."""
+
+    edge: Edge
+    principal: Principal
+    user: UserId | None
+
+    @property
+    def tenant(self) -> TenantId:
+        return self.principal.tenant
+
+    @property
+    def is_server(self) -> bool:
+        """The tenant's server on its own account, with the right to look after its users."""
+        return self.principal.user is None and self.user is None and Scope.USERS in self.principal.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall:
+    """A request in the name of a user."""
+
+    services: Services
+    cursors: Cursors
+    tenant: TenantId
+    user: UserId
+
+    def chat(self, chat: ChatId) -> ChatKey:
+        return ChatKey(self.tenant, chat)
+
+
+def edge_of(request: Request) -> Edge:
+    edge: Edge = request.app.state.edge
+    return edge
+
+
+async def admit(request: Request) -> Call:
+    """The address first: who guesses credentials is slowed down before they are looked at."""
+    edge, address = edge_of(request), address_of(request)
+    await _count(request, edge, address)
+    principal = await edge.services.credentials.verify(bearer_of(request))
+    user = acting(principal, request.headers.get(_NAMED))
+    await _count(request, edge, address, principal, user)
+    return Call(edge, principal, user)
+
+
+def acting(principal: Principal, named: str | None) -> UserId | None:
+    """Whose rights count. An API key may name a user of its tenant; a user is himself."""
+    if named is None:
+        return principal.user
+    user = _user_named(named)
+    if principal.user is not None and principal.user != user:
+        raise TidingsError(Code.FORBIDDEN, "A user acts for nobody else.")
+    if principal.user is None and Scope.ACT_AS_USER not in principal.scopes:
+        raise TidingsError(Code.FORBIDDEN, f"The API key lacks the scope {Scope.ACT_AS_USER}.")
+    return user
+
+
+def _user_named(text: str) -> UserId:
+    try:
+        return USER_ID.validate_python(text)
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("header", "Tidings-User")} for fault in error.errors()]
+        raise told_faults(faults) from None
+
+
+async def _count(
+    request: Request, edge: Edge, address: str, principal: Principal | None = None, user: UserId | None = None
+) -> None:
+    allowance = await edge.services.limits.admit(address, principal, user)
+    if allowance is None:
+        return
+    request.state.allowance = allowance
+    if not allowance.is_allowed:
+        raise _limited(allowance)
+
+
+def _limited(allowance: Allowance) -> TidingsError:
+    return TidingsError(
+        Code.RATE_LIMITED,
+        f"Too many requests: the limit by {allowance.policy} is reached.",
+        hint="Wait as long as Retry-After says, then try the same again.",
+        details={"retry_after_ms": allowance.retry_after_ms},
+    )
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def bearer_of(request: Request) -> str:
+    value = request.headers.get("authorization", "")
+    if value[: len(_SCHEME)].lower() != _SCHEME:
+        raise TidingsError(
+            Code.CREDENTIAL_INVALID, "There is no credential.", hint="Send `Authorization: Bearer …`."
+        )
+    return value[len(_SCHEME) :].strip()
+
+
+class _ReadRequest(Request):
+    """A request whose body was read and parsed within its bounds."""
+
+    def __init__(self, request: Request, body: bytes, value: object) -> None:
+        super().__init__(request.scope, request.receive)
+        self._read, self._value = body, value
+
+    @override
+    async def body(self) -> bytes:
+        return self._read
+
+    @override
+    async def json(self) -> object:
+        return self._value
+
+
+class Open(APIRoute):
+    """For those who have no credential yet."""
+
+    async def let_in(self, request: Request) -> None:
+        await _count(request, edge_of(request), address_of(request))
+
+    @override
+    def get_route_handler(self) -> Handler:
+        handle, takes_body = super().get_route_handler(), self.body_field is not None
+
+        async def guarded(request: Request) -> Response:
+            await self.let_in(request)
+            return await handle(await _read(request) if takes_body else request)
+
+        return guarded
+
+
+class Guarded(Open):
+    @override
+    async def let_in(self, request: Request) -> None:
+        request.state.call = await admit(request)
+
+
+async def _read(request: Request) -> Request:
+    options = edge_of(request).options
+    body = await bodies.read(request, options.max_body_bytes)
+    if not body:
+        return _ReadRequest(request, body, None)
+    if "json" not in request.headers.get("content-type", ""):
+        raise TidingsError(Code.REQUEST_INVALID, "The body is sent as application/json.")
+    return _ReadRequest(request, body, bodies.parse(body, options))
+
+
+def _let_in(request: Request) -> Call:
+    """Verified before the body was read. A route of another class has none, and fails instead of letting in."""
+    call: Call = request.state.call
+    return call
+
+
+class _Credential(HTTPBearer):
+    """The scheme in the description of a guarded route, and what its function gets, in one: each step costs."""
+
+    def __init__(self) -> None:
+        about = "An access token of a user, a token that the tenant's own server made, or an API key."
+        super().__init__(scheme_name="bearer", description=about)
+
+
+Named = Annotated[
+    UserName | None,
+    Header(
+        alias="Tidings-User",
+        description="With an API key that has the scope `act_as_user`: in whose name. A user's token needs none.",
+        examples=["anna"],
+    ),
+]
+
+
+class _User(_Credential):
+    @override
+    async def __call__(self, request: Request, _: Named = None) -> UserCall:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.user is None:
+            raise TidingsError(
+                Code.REQUEST_INVALID,
+                "Nobody is named.",
+                hint="With an API key, name the user in the header Tidings-User.",
+            )
+        return UserCall(call.edge.services, call.edge.cursors, call.tenant, call.user)
+
+
+class _UsersServer(_Credential):
+    @override
+    async def __call__(self, request: Request) -> Call:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if not call.is_server:
+            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
+        return call
+
+
+class _Looker(_Credential):
+    """Who may look at the users of the tenant: each of them, and the tenant's server."""
+
+    @override
+    async def __call__(self, request: Request, _: Named = None) -> Call:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.user is None and not call.is_server:
+            raise TidingsError(
+                Code.FORBIDDEN, f"This takes a user, or an API key with the scope {Scope.USERS}."
+            )
+        return call
+
+
+type AsUser = Annotated[UserCall, Depends(_User())]
+type AsUsersServer = Annotated[Call, Depends(_UsersServer())]
+type AsLooker = Annotated[Call, Depends(_Looker())]

@@ -1,0 +1,99 @@
+"""Around every request: its id, its span, the limits that it was counted against, and what nobody caught.
+
+Plain ASGI, because the framework's own form of it costs more than all of this.
+"""
+
+import re
+from typing import Any, Final
+
+from starlette.datastructures import State
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
+
+from tidings.api import problems
+from tidings.api.ports import Allowance, Telemetry
+from tidings.kernel.ids import new_ulid
+
+REQUEST_ID: Final = "Request-Id"
+_NAME, _TRACE = REQUEST_ID.lower().encode(), b"traceparent"
+_ACCEPTED = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_FAILED = 500
+
+
+class Envelope:
+    def __init__(self, app: ASGIApp, telemetry: Telemetry, docs_root: str, *, trusts_trace: bool) -> None:
+        self._app = app
+        self._telemetry = telemetry
+        self._docs_root = docs_root
+        self._trusts_trace = trusts_trace
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        request_id = _request_id(headers.get(_NAME))
+        scope["state"] = {**scope.get("state", {}), "request_id": request_id}
+        trace = headers.get(_TRACE, b"").decode("latin-1") if self._trusts_trace else ""
+        sending = _Sending(send, scope["state"], request_id)
+        with (
+            bound_contextvars(request_id=request_id),
+            self._telemetry.request(scope["method"], trace or None) as exchange,
+        ):
+            await self._handle(scope, receive, sending)
+            exchange.answered(_template(scope), sending.status)
+
+    async def _handle(self, scope: Scope, receive: Receive, sending: "_Sending") -> None:
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:
+            if sending.status:
+                raise  # too late to say anything: the connection is cut
+            told = problems.unforeseen(error, Request(scope))
+            await problems.told(told, sending.request_id, self._docs_root)(scope, receive, sending)
+
+
+class _Sending:
+    """Puts the headers of the envelope on the answer, and remembers its status."""
+
+    def __init__(self, send: Send, state: dict[str, Any], request_id: str) -> None:
+        self._send = send
+        self._state = state
+        self.request_id = request_id
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message["headers"], (_NAME, self.request_id.encode()), *self._limits()]
+        await self._send(message)
+
+    def _limits(self) -> list[tuple[bytes, bytes]]:
+        allowance: Allowance | None = self._state.get("allowance")
+        if allowance is None:
+            return []
+        name = f'"{allowance.policy}"'
+        return [
+            (b"ratelimit-policy", f"{name};q={allowance.limit};w={allowance.window_s}".encode()),
+            (b"ratelimit", f"{name};r={allowance.remaining};t={allowance.reset_s}".encode()),
+        ]
+
+
+def _request_id(given: bytes | None) -> str:
+    """A caller's own, if it is harmless in a log."""
+    if given is not None and _ACCEPTED.fullmatch(given):
+        return given.decode()
+    return new_ulid()
+
+
+def _template(scope: Scope) -> str:
+    """Never the address itself: ids don't belong into the names of metrics."""
+    path: str = getattr(scope.get("route"), "path", "")
+    return path
+
+
+def request_id_of(request: Request) -> str:
+    state: State = request.state
+    request_id: str = state.request_id
+    return request_id

@@ -1,0 +1,87 @@
+"""What the edge asks of the rest, where that is more than a use case of one class."""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidings.accounts.model import Principal
+from tidings.kernel.ids import ChatKey, ClientKey, UserId
+from tidings.messages.content import Content
+from tidings.messages.send import Sent
+
+
+class Credentials(Protocol):
+    async def verify(self, bearer: str, /) -> Principal:
+        """Raises `credential_invalid` or `credential_expired`; does not tell why."""
+        ...
+
+
+class Sending(Protocol):
+    """`messages.send`, and whatever is done with each committed message."""
+
+    async def __call__(
+        self,
+        chat: ChatKey,
+        sender: UserId,
+        client_key: ClientKey,
+        content: Content,
+        *,
+        after: int | None = None,
+        content_type: str | None = None,
+        ttl_s: int | None = None,
+    ) -> Sent: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What is left in the bucket that is nearest to its end. `policy` is its name."""
+
+    policy: str
+    limit: int
+    remaining: int
+    reset_s: int
+    window_s: int
+    is_allowed: bool = True
+    retry_after_ms: int = 0
+
+
+class Limits(Protocol):
+    async def admit(
+        self, address: str, principal: Principal | None, user: UserId | None, /
+    ) -> Allowance | None:
+        """Takes one from each bucket. Without a principal: an address that nothing is known of yet.
+
+        None: nothing is limited. Never raises for an engine that is away.
+        """
+        ...
+
+
+class Exchange(Protocol):
+    def answered(self, route: str, status: int, /) -> None:
+        """`route` is the template of the address, never the address itself."""
+        ...
+
+
+class Telemetry(Protocol):
+    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[Exchange]:
+        """A span and its metrics around one request. `traceparent` only where the outside is trusted."""
+        ...
+
+
+class NoLimits:
+    async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> None:
+        del address, principal, user
+
+
+class _Nothing:
+    def answered(self, route: str, status: int, /) -> None:
+        del route, status
+
+
+class NoTelemetry:
+    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[Exchange]:
+        del method, traceparent
+        return _NOTHING
+
+
+_NOTHING: AbstractContextManager[Exchange] = nullcontext(_Nothing())

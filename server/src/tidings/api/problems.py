@@ -1,0 +1,164 @@
+"""Errors as HTTP tells them: one table from codes to statuses, one shape (RFC 9457).
+
+What nobody foresaw is `internal`: logged with its trace, told without a word of it.
+"""
+
+import math
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tidings.kernel.errors import Code, TidingsError
+
+STATUS: Final[Mapping[Code, int]] = {
+    Code.CREDENTIAL_INVALID: 401,
+    Code.CREDENTIAL_EXPIRED: 401,
+    Code.RATE_LIMITED: 429,
+    Code.USER_NOT_FOUND: 404,
+    Code.USER_EXISTS: 409,
+    Code.PHONE_TAKEN: 409,
+    Code.CHAT_NOT_FOUND: 404,
+    Code.CHAT_FULL: 409,
+    Code.STAYS_USED_UP: 409,
+    Code.REQUEST_INVALID: 400,
+    Code.REQUEST_TOO_LARGE: 413,
+    Code.ROUTE_UNKNOWN: 404,
+    Code.METHOD_NOT_ALLOWED: 405,
+    Code.CURSOR_INVALID: 400,
+    Code.NOT_A_MEMBER: 403,
+    Code.FORBIDDEN: 403,
+    Code.BLOCKED: 403,
+    Code.CONTENT_INVALID: 422,
+    Code.CONTENT_TOO_LARGE: 413,
+    Code.MESSAGE_NOT_FOUND: 404,
+    Code.NOTHING_TO_CHANGE: 409,
+    Code.KEY_CONFLICT: 409,
+    Code.AFTER_ABOVE_HEAD: 409,
+    Code.CATCH_UP_FIRST: 409,
+    Code.CHANGED_MEANWHILE: 409,
+    Code.CONTENT_UNREADABLE: 500,
+    Code.KEYS_UNAVAILABLE: 503,
+    Code.OUTCOME_UNKNOWN: 503,
+    Code.OVERLOADED: 503,
+    Code.INTERNAL: 500,
+    # of the command line; if one gets here, something is wrong with the process
+    Code.SETTINGS_INVALID: 500,
+    Code.ENGINE_NOT_INSTALLED: 500,
+    Code.ENGINE_NOT_SUPPORTED: 500,
+    Code.ENGINE_FETCH_FAILED: 500,
+    Code.ENGINE_PORT_TAKEN: 500,
+    Code.ENGINE_MEMORY_SHORT: 500,
+    Code.ENGINE_DIED: 500,
+    Code.ENGINE_NOT_READY: 503,
+    Code.ENGINE_UNREACHABLE: 503,
+    Code.ENGINES_BUSY: 503,
+    Code.TABLES_DRIFT: 500,
+    Code.TABLES_DESTRUCTIVE: 500,
+    Code.TABLES_FAILED: 500,
+    Code.TOPICS_DRIFT: 500,
+    Code.TOPICS_DESTRUCTIVE: 500,
+    Code.TOPICS_FAILED: 500,
+}
+
+MEDIA_TYPE = "application/problem+json"
+FROM_HTTP = {404: Code.ROUTE_UNKNOWN, 405: Code.METHOD_NOT_ALLOWED, 413: Code.REQUEST_TOO_LARGE}
+_SERVER_FAULT, _UNAVAILABLE, _UNAUTHORIZED = 500, 503, 401
+_AGAIN_MS, _SPREAD_MS = 500, 1_500
+_SPOKEN = {
+    Code.OUTCOME_UNKNOWN: "It is not known whether this was done. Repeat it with the same key: that settles it.",
+    _SERVER_FAULT: "Something went wrong in Tidings. It is logged under the request's id.",
+    _UNAVAILABLE: "This can't be done right now; nothing is wrong with the request.",
+}
+"""In place of messages that may name what is inside."""
+
+log = structlog.get_logger(source=__name__)
+
+
+def told(error: TidingsError, request_id: str, docs_root: str) -> Response:
+    """The one way in which an error leaves."""
+    status, again_ms = STATUS[error.code], retry_after_ms(error)
+    body: dict[str, Any] = {
+        "type": docs_root + error.docs,
+        "title": title(error.code),
+        "status": status,
+        "detail": spoken(error),
+        "code": error.code,
+        "retryable": error.retryable,
+        "request_id": request_id,
+    }
+    if error.hint and not is_ours(error):
+        body["hint"] = error.hint
+    if again_ms is not None:
+        body["retry_after_ms"] = again_ms
+    if "errors" in error.details:
+        body["errors"] = error.details["errors"]
+    return Response(msgspec.json.encode(body), status, _headers(status, again_ms), MEDIA_TYPE)
+
+
+def title(code: Code) -> str:
+    return code.replace("_", " ").capitalize()
+
+
+def is_retryable(code: Code) -> bool:
+    return TidingsError(code, "").retryable
+
+
+def retry_after_ms(error: TidingsError) -> int | None:
+    """Said by who refused; else, where waiting helps, spread by chance so that not all come back at once."""
+    for name, factor in (("retry_after_ms", 1), ("retry_after_s", 1000)):
+        if isinstance(said := error.details.get(name), int | float):
+            return math.ceil(said * factor)
+    if STATUS[error.code] != _UNAVAILABLE:
+        return None
+    return _AGAIN_MS + secrets.randbelow(_SPREAD_MS)
+
+
+def _headers(status: int, again_ms: int | None) -> dict[str, str]:
+    headers = {"cache-control": "no-store"}
+    if again_ms is not None:
+        headers["retry-after"] = str(math.ceil(again_ms / 1000))
+    if status == _UNAUTHORIZED:
+        headers["www-authenticate"] = 'Bearer realm="tidings"'
+    return headers
+
+
+def spoken(error: TidingsError) -> str:
+    if not is_ours(error):
+        return error.message
+    return _SPOKEN.get(error.code) or _SPOKEN[STATUS[error.code]]
+
+
+def is_ours(error: TidingsError) -> bool:
+    """The server's, not the caller's: its message is for the log."""
+    return STATUS[error.code] >= _SERVER_FAULT
+
+
+def note(error: TidingsError, request: Request) -> None:
+    """A mistake with its trace; what passes by itself in a line."""
+    where = {"method": request.method, "path": request.url.path, "error_code": error.code.value}
+    if STATUS[error.code] == _SERVER_FAULT:
+        log.error("request failed", **where, exc_info=error)
+    else:
+        log.warning("request not served", **where, reason=error.message)
+
+
+def unforeseen(error: Exception, request: Request) -> TidingsError:
+    """A fault of ours, or of something that we use."""
+    log.error("request failed", method=request.method, path=request.url.path, exc_info=error)
+    return TidingsError(Code.INTERNAL, "unforeseen")
+
+
+def from_http(error: HTTPException) -> TidingsError:
+    """What the framework refuses by itself."""
+    code = FROM_HTTP.get(error.status_code, Code.REQUEST_INVALID)
+    spoken = {
+        Code.ROUTE_UNKNOWN: "There is nothing at this address.",
+        Code.METHOD_NOT_ALLOWED: "This address does not take this method.",
+    }
+    return TidingsError(code, spoken.get(code, "The request can't be read."))

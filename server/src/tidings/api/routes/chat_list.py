@@ -1,0 +1,101 @@
+"""The chat list, what a user makes of a chat, and how far he got in it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from tidings.api.documented import OF_BODIES, route
+from tidings.api.door import AsUser, Guarded
+from tidings.api.schemas.chat_list import (
+    ChatListShown,
+    ChatSettings,
+    ListAsked,
+    ReachedShown,
+    Reaching,
+    position_of,
+    spell_position,
+)
+from tidings.api.schemas.ids import ChatInPath
+from tidings.delivery.chat_list import Filter
+from tidings.kernel.errors import Code
+
+router = APIRouter(prefix="/v1", route_class=Guarded, tags=["chat list"])
+
+_OF_MARKS = (
+    Code.NOT_A_MEMBER,
+    Code.MESSAGE_NOT_FOUND,
+    Code.AFTER_ABOVE_HEAD,
+    Code.OUTCOME_UNKNOWN,
+)
+_MARK = ("memberships.check", "messages.read_one", "counters.read_many")
+
+
+@router.get(
+    "/chats",
+    **route(
+        "list_chats",
+        Code.CURSOR_INVALID,
+        Code.KEYS_UNAVAILABLE,
+        touches=("chat_list.read", "counters.read_many", "chats.read_many", "tenants.list_data_keys"),
+        summary="One's chats",
+    ),
+)
+async def list_chats(call: AsUser, asked: Annotated[ListAsked, Query()]) -> ChatListShown:
+    """With a preview, what is unread and some members of each. One read, whatever the number of chats."""
+    cursors = call.cursors.of(call.tenant, call.user, "chats", asked.filter)
+    page = await call.services.chat_list.page(
+        call.tenant,
+        call.user,
+        only=Filter(asked.filter),
+        after=position_of(cursors.read(asked.cursor)),
+        limit=asked.limit,
+    )
+    return ChatListShown.of(page, cursors.write(spell_position(page.after)))
+
+
+@router.patch(
+    "/chats/{chat}/settings",
+    **route(
+        "change_chat_settings",
+        *OF_BODIES,
+        Code.NOT_A_MEMBER,
+        Code.OUTCOME_UNKNOWN,
+        touches=("memberships.check", "chat_list.set_flags"),
+        status_code=204,
+        summary="Mute, pin or archive a chat for oneself",
+    ),
+)
+async def change_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSettings) -> None:
+    await call.services.chat_list.set_flags(call.chat(chat), call.user, body.flags())
+
+
+@router.put(
+    "/chats/{chat}/read",
+    **route(
+        "mark_read",
+        *OF_BODIES,
+        *_OF_MARKS,
+        touches=("watermarks.raise_read", *_MARK),
+        summary="Everything up to here was read",
+    ),
+)
+async def mark_read(call: AsUser, chat: ChatInPath, body: Reaching) -> ReachedShown:
+    """It only goes forward: a lower sequence than before changes nothing."""
+    reached = await call.services.marking.read(call.chat(chat), call.user, body.sequence)
+    return ReachedShown.of(reached)
+
+
+@router.put(
+    "/chats/{chat}/delivered",
+    **route(
+        "mark_delivered",
+        *OF_BODIES,
+        *_OF_MARKS,
+        touches=("watermarks.raise_delivered", *_MARK),
+        summary="Everything up to here has arrived on a device",
+    ),
+)
+async def mark_delivered(call: AsUser, chat: ChatInPath, body: Reaching) -> ReachedShown:
+    """It only goes forward. Clients with a socket need not call it."""
+    reached = await call.services.marking.delivered(call.chat(chat), call.user, body.sequence)
+    return ReachedShown.of(reached)

@@ -1,0 +1,120 @@
+"""Chats: make, look, rename; and whom a user blocks."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from tidings.api.documented import OF_BODIES, OF_CHANGES, route
+from tidings.api.door import AsUser, Guarded
+from tidings.api.keys import KeyHeader, optional_key, required_key
+from tidings.api.schemas.chats import (
+    BlocksShown,
+    ChatMade,
+    ChatShown,
+    Listed,
+    NewDirect,
+    NewGroup,
+    Renaming,
+)
+from tidings.api.schemas.ids import ChatInPath, UserInPath
+from tidings.chats.manage import Caller
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
+
+router = APIRouter(prefix="/v1", route_class=Guarded, tags=["chats"])
+
+_LOOK = ("memberships.check", "chats.read", "chats.check")
+_APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse")
+
+
+@router.post(
+    "/groups",
+    **route(
+        "create_group",
+        *OF_BODIES,
+        *OF_CHANGES,
+        Code.CHAT_FULL,
+        touches=("chats.create", "chats.add_members", "chats.check", "memberships.check_many", *_APPEND),
+        status_code=201,
+        summary="Make a group",
+    ),
+)
+async def create_group(call: AsUser, body: NewGroup, key: KeyHeader = None) -> ChatMade:
+    """The caller becomes its owner. A repeat with the same key finds the group that was made."""
+    caller = Caller(call.user, required_key(key, body.client_message_id))
+    return ChatMade.of(await call.services.chats.group(call.tenant, caller, body.name, body.members))
+
+
+@router.post(
+    "/directs",
+    **route(
+        "open_direct",
+        *OF_BODIES,
+        Code.BLOCKED,
+        Code.OUTCOME_UNKNOWN,
+        touches=("chats.create_direct",),
+        summary="Get or make a direct chat",
+    ),
+)
+async def open_direct(call: AsUser, body: NewDirect) -> ChatMade:
+    """The chat of these two, made if it is not there. Who asks first, and how often, makes no difference."""
+    return ChatMade.of(await call.services.chats.direct(call.tenant, call.user, body.user))
+
+
+@router.get(
+    "/chats/{chat}",
+    **route("get_chat", Code.NOT_A_MEMBER, Code.CHAT_NOT_FOUND, touches=_LOOK, summary="Look at a chat"),
+)
+async def get_chat(call: AsUser, chat: ChatInPath) -> ChatShown:
+    """For its members only."""
+    return ChatShown.of(await call.services.look.chat(call.chat(chat), call.user))
+
+
+@router.patch(
+    "/chats/{chat}",
+    **route(
+        "rename_chat",
+        *OF_BODIES,
+        *OF_CHANGES,
+        touches=("chats.rename", *_LOOK, *_APPEND),
+        summary="Rename a group",
+    ),
+)
+async def rename_chat(call: AsUser, chat: ChatInPath, body: Renaming, key: KeyHeader = None) -> ChatShown:
+    caller = Caller(call.user, optional_key(key, body.client_message_id), body.after)
+    await call.services.chats.rename(call.chat(chat), caller, body.name)
+    return ChatShown.of(await call.services.look.chat(call.chat(chat), call.user))
+
+
+_BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *_APPEND)
+
+
+@router.get(
+    "/blocks",
+    **route("list_blocks", Code.CURSOR_INVALID, touches=("chats.list_blocks",), summary="Whom one blocks"),
+)
+async def list_blocks(call: AsUser, asked: Annotated[Listed, Query()]) -> BlocksShown:
+    cursors = call.cursors.of(call.tenant, call.user, "blocks")
+    after = cursors.read(asked.cursor)
+    part = await call.services.look.blocks(
+        call.tenant, call.user, None if after is None else UserId(after), asked.limit
+    )
+    return BlocksShown(users=list(part.items), cursor=cursors.write(part.last))
+
+
+@router.put(
+    "/blocks/{user}",
+    **route("block_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Block somebody"),
+)
+async def block_user(call: AsUser, user: UserInPath, key: KeyHeader = None) -> None:
+    """Neither of the two can write to the other until it is undone."""
+    await call.services.chats.block(call.tenant, Caller(call.user, optional_key(key)), user)
+
+
+@router.delete(
+    "/blocks/{user}",
+    **route("unblock_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Undo a block"),
+)
+async def unblock_user(call: AsUser, user: UserInPath, key: KeyHeader = None) -> None:
+    caller = Caller(call.user, optional_key(key))
+    await call.services.chats.block(call.tenant, caller, user, is_blocked=False)

@@ -1,0 +1,227 @@
+"""Messages: send, read, edit, redact, react."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from tidings.api.documented import OF_BODIES, OF_CHANGES, route
+from tidings.api.door import AsUser, Guarded, UserCall
+from tidings.api.entries import entry_answer, page_answer
+from tidings.api.keys import KeyHeader, optional_key, required_key
+from tidings.api.schemas.chat_list import StatusShown
+from tidings.api.schemas.ids import ChatInPath, MessageInPath
+from tidings.api.schemas.messages import (
+    Changed,
+    EntryShown,
+    HistoryAsked,
+    HistoryShown,
+    MessageSent,
+    NewMessage,
+    NewWords,
+)
+from tidings.delivery.model import Status
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, ClientKey, MessageId, split_message_id
+from tidings.messages.change import Asked
+from tidings.messages.history import Page, Shown
+from tidings.messages.model import Kind
+
+router = APIRouter(prefix="/v1", route_class=Guarded, tags=["messages"])
+
+_OF_POSITIONS = (Code.AFTER_ABOVE_HEAD, Code.CATCH_UP_FIRST)
+_OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.KEYS_UNAVAILABLE)
+_OF_MESSAGES = (*OF_CHANGES, *_OF_POSITIONS, Code.MESSAGE_NOT_FOUND, Code.BLOCKED, Code.KEYS_UNAVAILABLE)
+_OF_READING = (Code.NOT_A_MEMBER, Code.CONTENT_UNREADABLE, Code.KEYS_UNAVAILABLE)
+
+_KEYS = ("tenants.list_data_keys", "tenants.put_data_key")
+_FOLLOW = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse", *_KEYS)
+_SEND = (
+    "messages.append",
+    "messages.append_batch",
+    "messages.append_keyed",
+    "messages.append_ephemeral",
+    *_FOLLOW,
+)
+_STATUS = ("chats.check", "memberships.list", "watermarks.read_members")
+_CHANGE = ("messages.read_one", "messages.append_change", *_FOLLOW)
+
+EmojiInPath = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=32,
+        pattern=r"^[^\s/\x00-\x1f\x7f]+$",
+        description="At most 32 bytes, no blanks.",
+        examples=["👍"],
+    ),
+]
+
+
+@router.post(
+    "/chats/{chat}/messages",
+    **route(
+        "send_message",
+        *OF_BODIES,
+        *OF_CHANGES,
+        *_OF_POSITIONS,
+        *_OF_CONTENT,
+        Code.BLOCKED,
+        touches=_SEND,
+        repeat=MessageSent,
+        status_code=201,
+        summary="Send a message",
+    ),
+)
+async def send_message(
+    call: AsUser, chat: ChatInPath, body: NewMessage, response: Response, key: KeyHeader = None
+) -> MessageSent:
+    """201: committed, at this sequence. 200: it was before; the first answer again."""
+    sent = await call.services.send(
+        call.chat(chat),
+        call.user,
+        required_key(key, body.client_message_id),
+        body.content(),
+        after=body.after,
+        content_type=body.content_type,
+        ttl_s=body.ttl_seconds,
+    )
+    if sent.is_repeat:
+        response.status_code = 200
+    return MessageSent.of(sent)
+
+
+@router.get(
+    "/chats/{chat}/messages",
+    **route(
+        "list_messages",
+        *_OF_READING,
+        touches=(
+            "memberships.check",
+            "messages.read_recent",
+            "messages.read_after",
+            "messages.read_ephemeral",
+            *_STATUS,
+            *_KEYS,
+        ),
+        response_model=HistoryShown,
+        summary="Read a chat",
+    ),
+)
+async def list_messages(call: AsUser, chat: ChatInPath, asked: Annotated[HistoryAsked, Query()]) -> Response:
+    """What the caller may see of the log, newest first, with the range that the page covers."""
+    key = call.chat(chat)
+    page = await _page(call, key, asked)
+    statuses = await _statuses(call, key, page.entries) if asked.status else {}
+    return page_answer(key, page, call.user, statuses)
+
+
+async def _page(call: UserCall, chat: ChatKey, asked: HistoryAsked) -> Page:
+    history = call.services.history
+    if asked.after is not None:
+        return await history.after(chat, call.user, asked.after, asked.limit)
+    if asked.around is not None:
+        return await history.around(chat, call.user, asked.around, asked.limit)
+    return await history.before(chat, call.user, asked.before, asked.limit)
+
+
+@router.get(
+    "/messages/{message}",
+    **route(
+        "get_message",
+        *_OF_READING,
+        Code.MESSAGE_NOT_FOUND,
+        touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
+        response_model=EntryShown,
+        summary="One message by its id",
+    ),
+)
+async def get_message(call: AsUser, message: MessageInPath) -> Response:
+    chat, sequence = _place(call, message)
+    shown = await call.services.history.one(chat, call.user, sequence)
+    statuses = await _statuses(call, chat, [shown])
+    return entry_answer(chat, shown, call.user, statuses.get(sequence))
+
+
+@router.get(
+    "/messages/{message}/status",
+    **route(
+        "get_status",
+        *_OF_READING,
+        Code.MESSAGE_NOT_FOUND,
+        touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
+        summary="Who got a message, and who has read it",
+    ),
+)
+async def get_status(call: AsUser, message: MessageInPath) -> StatusShown:
+    chat, sequence = _place(call, message)
+    shown = await call.services.history.one(chat, call.user, sequence)
+    statuses = await _statuses(call, chat, [shown])
+    if sequence not in statuses:
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is an entry here, and it is no message.")
+    return StatusShown.of(statuses[sequence])
+
+
+async def _statuses(call: UserCall, chat: ChatKey, shown: Sequence[Shown]) -> dict[int, Status]:
+    messages = [each.entry for each in shown if each.entry.kind is Kind.MESSAGE]
+    found = await call.services.statuses.of(chat, call.user, messages)
+    return {status.sequence: status for status in found}
+
+
+@router.patch(
+    "/messages/{message}",
+    **route(
+        "edit_message", *OF_BODIES, *_OF_MESSAGES, *_OF_CONTENT, touches=_CHANGE, summary="Edit a message"
+    ),
+)
+async def edit_message(
+    call: AsUser, message: MessageInPath, body: NewWords, key: KeyHeader = None
+) -> Changed:
+    """By its sender only; the content is replaced as a whole."""
+    asked = _asked(call, message, optional_key(key, body.client_message_id), body.after)
+    return Changed(sequence=(await call.services.change.edit(asked, body.content())).sequence)
+
+
+@router.delete(
+    "/messages/{message}",
+    **route(
+        "redact_message", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_CHANGE, summary="Redact a message"
+    ),
+)
+async def redact_message(call: AsUser, message: MessageInPath, key: KeyHeader = None) -> Changed:
+    """Its content is gone for everybody; its place in the log stays."""
+    asked = _asked(call, message, optional_key(key))
+    return Changed(sequence=(await call.services.change.redact(asked)).sequence)
+
+
+@router.put(
+    "/messages/{message}/reactions/{emoji}",
+    **route("react", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_CHANGE, summary="React to a message"),
+)
+async def react(call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: KeyHeader = None) -> Changed:
+    asked = _asked(call, message, optional_key(key))
+    return Changed(sequence=(await call.services.change.react(asked, emoji)).sequence)
+
+
+@router.delete(
+    "/messages/{message}/reactions/{emoji}",
+    **route(
+        "unreact", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_CHANGE, summary="Take a reaction back"
+    ),
+)
+async def unreact(call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: KeyHeader = None) -> Changed:
+    asked = _asked(call, message, optional_key(key))
+    done = await call.services.change.react(asked, emoji, is_added=False)
+    return Changed(sequence=done.sequence)
+
+
+def _place(call: UserCall, message: MessageId) -> tuple[ChatKey, int]:
+    place = split_message_id(message)
+    if place is None:
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message.")
+    return call.chat(place[0]), place[1]
+
+
+def _asked(call: UserCall, message: MessageId, key: ClientKey, after: int | None = None) -> Asked:
+    chat, sequence = _place(call, message)
+    return Asked(chat, call.user, key, sequence, after)

@@ -1,0 +1,130 @@
+"""Users: one's own profile, the others' names; and what the tenant's server does with its users."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from tidings.api.documented import OF_BODIES, route
+from tidings.api.door import AsLooker, AsUser, AsUsersServer, Guarded
+from tidings.api.schemas.accounts import (
+    NewUser,
+    Profile,
+    SessionShown,
+    SessionsShown,
+    UsersAsked,
+    UserShown,
+    UsersShown,
+)
+from tidings.api.schemas.ids import UserInPath
+from tidings.kernel.errors import Code
+
+router = APIRouter(prefix="/v1", route_class=Guarded, tags=["users"])
+
+_UNKNOWN, _UNSURE = Code.USER_NOT_FOUND, Code.OUTCOME_UNKNOWN
+
+
+@router.get("/me", **route("get_me", _UNKNOWN, touches=("users.read",), summary="One's own profile"))
+async def get_me(call: AsUser) -> UserShown:
+    user = await call.services.users.read(call.tenant, call.user)
+    return UserShown.of(user, with_phone=True)
+
+
+@router.patch(
+    "/me",
+    **route(
+        "change_me", *OF_BODIES, _UNKNOWN, _UNSURE, touches=("users.update",), summary="Change one's profile"
+    ),
+)
+async def change_me(call: AsUser, body: Profile) -> UserShown:
+    user = await call.services.users.update(call.tenant, call.user, body.change())
+    return UserShown.of(user, with_phone=True)
+
+
+@router.get(
+    "/users/{user}", **route("get_user", _UNKNOWN, touches=("users.read",), summary="Somebody's profile")
+)
+async def get_user(call: AsLooker, user: UserInPath) -> UserShown:
+    found = await call.edge.services.users.read(call.tenant, user)
+    return UserShown.of(found, with_phone=call.is_server or call.user == user)
+
+
+@router.get(
+    "/users", **route("list_users", touches=("users.read_many",), summary="The profiles of these users")
+)
+async def list_users(call: AsLooker, asked: Annotated[UsersAsked, Query()]) -> UsersShown:
+    found = await call.edge.services.users.read_many(call.tenant, list(dict.fromkeys(asked.ids)))
+    shown = [UserShown.of(user, with_phone=call.is_server) for user in found.values()]
+    return UsersShown(users=sorted(shown, key=lambda user: user.id))
+
+
+@router.post(
+    "/users",
+    **route(
+        "create_user",
+        *OF_BODIES,
+        Code.USER_EXISTS,
+        Code.PHONE_TAKEN,
+        _UNSURE,
+        touches=("users.create", "users.create_with_phone"),
+        status_code=201,
+        summary="Make a user (server)",
+    ),
+)
+async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
+    """With an API key that has the scope `users`."""
+    user = await call.edge.services.users.create(
+        call.tenant,
+        body.id,
+        phone=body.phone,
+        display_name=body.display_name,
+        avatar_uri=body.avatar_uri,
+    )
+    return UserShown.of(user, with_phone=True)
+
+
+@router.patch(
+    "/users/{user}",
+    **route(
+        "change_user",
+        *OF_BODIES,
+        _UNKNOWN,
+        _UNSURE,
+        touches=("users.update",),
+        summary="Change a user's profile (server)",
+    ),
+)
+async def change_user(call: AsUsersServer, user: UserInPath, body: Profile) -> UserShown:
+    """With an API key that has the scope `users`."""
+    changed = await call.edge.services.users.update(call.tenant, user, body.change())
+    return UserShown.of(changed, with_phone=True)
+
+
+@router.get(
+    "/users/{user}/sessions",
+    **route(
+        "list_user_sessions",
+        _UNKNOWN,
+        touches=("sessions.list", "users.read"),
+        summary="Where a user is logged in (server)",
+    ),
+)
+async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsShown:
+    """With an API key that has the scope `users`."""
+    rows = await call.edge.services.sessions.list(call.tenant, user)
+    return SessionsShown(sessions=[SessionShown.of(row) for row in rows])
+
+
+@router.delete(
+    "/users/{user}/sessions",
+    **route(
+        "end_user_sessions",
+        _UNKNOWN,
+        _UNSURE,
+        touches=("users.end_sessions", "users.confirm", "sessions.list", "sessions.revoke_many"),
+        status_code=204,
+        summary="Log a user out everywhere (server)",
+    ),
+)
+async def end_user_sessions(call: AsUsersServer, user: UserInPath) -> None:
+    """With an API key that has the scope `users`."""
+    await call.edge.services.sessions.revoke_all(call.tenant, user)

@@ -1,0 +1,248 @@
+"""Logins, sessions and users over HTTP."""
+
+from typing import Annotated, Self
+
+from msgspec import UNSET
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from tidings.accounts.phone import Answer
+from tidings.accounts.records import Challenge, Device, Grant, Login, Phone, ProfileChange, Session, User
+from tidings.api.schemas.ids import PART, UserName
+from tidings.api.schemas.shape import Shape, Time
+from tidings.kernel.clock import time_text
+from tidings.kernel.ids import DeviceId, TenantId
+
+_AT = "2026-11-15T02:11:21.957Z"
+_PHONE = "+4915123456789"
+_CHALLENGE = "ORUGS4ZANFZSAYJAMNUGC3DMMV"
+_DEVICE: JsonDict = {"id": "01JCQ50Y8D2JX4N6T0V3Z7K9PA", "name": "Anna's phone"}
+_TOKENS: JsonDict = {
+    "session": "01JCQ51A2B3C4D5E6F7G8H9J0K",
+    "access_token": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c2lnbmF0dXJl",
+    "access_expires_at": _AT,
+    "refresh_token": "tdr.acme.01JCQ51A2B3C4D5E6F7G8H9J0K.c2VjcmV0",
+}
+_USER: JsonDict = {"id": "anna", "display_name": "Anna", "created_at": _AT}
+
+TenantName = Annotated[
+    TenantId,
+    Field(
+        min_length=1,
+        max_length=32,
+        pattern=r"^[a-z0-9][a-z0-9-]*$",
+        description="Whose user wants to come in.",
+        examples=["acme"],
+    ),
+]
+PhoneNumber = Annotated[
+    Phone, Field(pattern=r"^\+[1-9][0-9]{6,14}$", description="In E.164.", examples=[_PHONE])
+]
+DisplayName = Annotated[str, Field(min_length=1, max_length=64, examples=["Anna"])]
+AvatarUri = Annotated[
+    str,
+    Field(
+        min_length=9, max_length=1024, pattern=r"^https://[!-~]+$", examples=["https://img.example.com/a.png"]
+    ),
+]
+
+
+class CodeAsked(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tenant": "acme", "phone": _PHONE}]})
+
+    tenant: TenantName
+    phone: PhoneNumber
+
+
+class CodeSent(Shape):
+    """The same for every number, whether anybody has it or not."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"challenge": _CHALLENGE, "expires_at": _AT}]})
+
+    challenge: str
+    expires_at: Time
+
+    @classmethod
+    def of(cls, challenge: Challenge) -> Self:
+        return cls(challenge=challenge.id, expires_at=time_text(challenge.expires_at_ms))
+
+
+class DeviceNamed(Shape):
+    """One installation of a client."""
+
+    id: Annotated[DeviceId, Field(min_length=1, max_length=64, pattern=PART)]
+    name: Annotated[str, Field(max_length=32, description="For people who look at their devices.")] = ""
+
+
+class CodeRedeemed(Shape):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "tenant": "acme",
+                    "challenge": _CHALLENGE,
+                    "phone": _PHONE,
+                    "code": "123456",
+                    "device": _DEVICE,
+                }
+            ]
+        }
+    )
+
+    tenant: TenantName
+    challenge: Annotated[str, Field(min_length=1, max_length=64)]
+    phone: PhoneNumber
+    code: Annotated[str, Field(pattern=r"^[0-9]{6}$")]
+    device: DeviceNamed
+
+    def answer(self) -> Answer:
+        return Answer(challenge=self.challenge, phone=self.phone, one_time_code=self.code)
+
+    def on(self) -> Device:
+        return Device(id=self.device.id, name=self.device.name)
+
+
+class Refreshing(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"refresh_token": _TOKENS["refresh_token"]}]})
+
+    refresh_token: Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class Tokens(Shape):
+    """What a device holds. A refresh replaces both; the old refresh token must not be used again."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_TOKENS]})
+
+    session: str
+    access_token: str
+    access_expires_at: Time
+    refresh_token: str
+
+    @classmethod
+    def of(cls, grant: Grant) -> Self:
+        return cls(
+            session=grant.session.session,
+            access_token=grant.access_token.reveal(),
+            access_expires_at=time_text(grant.access_expires_at_ms),
+            refresh_token=grant.refresh_token.reveal(),
+        )
+
+
+class UserShown(Shape):
+    """`phone` is shown to the user, and to the tenant's server."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
+
+    id: str
+    display_name: str | None = None
+    avatar_uri: str | None = None
+    phone: str | None = None
+    created_at: Time
+
+    @classmethod
+    def of(cls, user: User, *, with_phone: bool) -> Self:
+        return cls(
+            id=user.user,
+            display_name=user.display_name,
+            avatar_uri=user.avatar_uri,
+            phone=user.phone if with_phone else None,
+            created_at=time_text(user.created_at_ms),
+        )
+
+
+class UsersShown(Shape):
+    """Those that there are, of the ones that were asked for."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER]}]})
+
+    users: list[UserShown]
+
+
+class LoggedIn(Shape):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"user": _USER, "tokens": _TOKENS, "is_new": False}]}
+    )
+
+    user: UserShown
+    tokens: Tokens
+    is_new: Annotated[bool, Field(description="The user was made by this login.")]
+
+    @classmethod
+    def of(cls, login: Login) -> Self:
+        user = UserShown.of(login.user, with_phone=True)
+        return cls(user=user, tokens=Tokens.of(login.grant), is_new=login.is_new)
+
+
+class SessionShown(Shape):
+    id: str
+    device: DeviceNamed
+    created_at: Time
+    refreshed_at: Time
+    expires_at: Time
+
+    @classmethod
+    def of(cls, row: Session) -> Self:
+        return cls(
+            id=row.session,
+            device=DeviceNamed.model_construct(id=row.device.id, name=row.device.name),
+            created_at=time_text(row.created_at_ms),
+            refreshed_at=time_text(row.refreshed_at_ms),
+            expires_at=time_text(row.expires_at_ms),
+        )
+
+
+class SessionsShown(Shape):
+    """Oldest first. One that began a moment ago may be missing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "sessions": [
+                        {
+                            "id": _TOKENS["session"],
+                            "device": _DEVICE,
+                            "created_at": _AT,
+                            "refreshed_at": _AT,
+                            "expires_at": _AT,
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    sessions: list[SessionShown]
+
+
+class NewUser(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "anna", "display_name": "Anna"}]})
+
+    id: Annotated[UserName | None, Field(description="The app's own id; without one Tidings makes one.")] = (
+        None
+    )
+    phone: PhoneNumber | None = None
+    display_name: DisplayName | None = None
+    avatar_uri: AvatarUri | None = None
+
+
+class Profile(Shape):
+    """What is not there stays as it is; null takes it away."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"display_name": "Anna B."}]})
+
+    display_name: DisplayName | None = None
+    avatar_uri: AvatarUri | None = None
+
+    def change(self) -> ProfileChange:
+        given = self.model_fields_set
+        return ProfileChange(
+            display_name=self.display_name if "display_name" in given else UNSET,
+            avatar_uri=self.avatar_uri if "avatar_uri" in given else UNSET,
+        )
+
+
+class UsersAsked(Shape):
+    ids: Annotated[
+        list[UserName], Field(min_length=1, max_length=100, description="`ids=anna&ids=ben`, up to 100.")
+    ]

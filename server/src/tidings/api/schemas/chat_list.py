@@ -1,0 +1,208 @@
+"""The chat list, watermarks and ticks over HTTP."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from tidings.api.schemas.chats import Listed as PageAsked
+from tidings.api.schemas.ids import Sequence
+from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
+from tidings.delivery.chat_list import ListPage
+from tidings.delivery.model import Flags, Last, ListCursor, Listed, Status
+from tidings.delivery.watermarks import Reached
+from tidings.kernel.clock import time_text
+from tidings.kernel.ids import ChatId
+
+_AT = "2026-11-15T02:11:21.957Z"
+_CHAT: JsonDict = {
+    "id": "gLAJWK6M7H3QFQ3PWXCZ5GZQD",
+    "type": "group",
+    "name": "Lunch",
+    "active_at": _AT,
+    "unread": 3,
+    "is_member": True,
+    "member_count": 3,
+    "members": ["ben", "cleo"],
+    "last": {"sequence": 7, "at": _AT, "sender": "ben", "state": "there", "text": "Hey everyone!"},
+    "head_sequence": 7,
+    "read_sequence": 4,
+    "delivered_sequence": 7,
+    "is_pinned": False,
+    "is_archived": False,
+}
+
+FilterName = Literal["active", "unread", "pinned", "muted", "archived", "left"]
+StatusName = Literal["SENT", "DELIVERED", "READ"]
+
+
+class ListAsked(PageAsked):
+    filter: Annotated[
+        FilterName, Field(description="`active` is the list as one opens it: neither archived nor left.")
+    ] = "active"
+    limit: Annotated[int, Field(ge=1, le=100, strict=False)] = 50
+
+
+class LastShown(Shape):
+    """The newest message, as far as there is something to read of it."""
+
+    sequence: int
+    at: Time
+    sender: str
+    state: Literal["there", "ephemeral", "expired", "redacted", "unreadable"]
+    text: Annotated[str | None, Field(description="Its beginning.")] = None
+
+    @classmethod
+    def of(cls, last: Last) -> Self:
+        return cls(
+            sequence=last.sequence,
+            at=time_text(last.at_ms),
+            sender=last.sender,
+            state=last.state.value,
+            text=last.text or None,
+        )
+
+
+class ChatListed(Shape):
+    """A chat as a line of the list. `members`: some of the others, in a direct chat the other one."""
+
+    id: str
+    type: Literal["direct", "group"]
+    name: str | None = None
+    active_at: Time
+    unread: int
+    is_member: bool
+    member_count: int | None = None
+    members: list[str]
+    last: LastShown | None = None
+    head_sequence: int
+    read_sequence: int
+    delivered_sequence: int
+    muted_until: Time | None = None
+    is_pinned: bool
+    is_archived: bool
+
+    @classmethod
+    def of(cls, line: Listed) -> Self:
+        return cls(
+            id=line.chat.chat,
+            type=line.type.value,
+            name=line.name,
+            active_at=time_text(line.at_ms),
+            unread=line.unread,
+            is_member=line.is_member,
+            member_count=line.member_count,
+            members=list(line.members),
+            last=None if line.last is None else LastShown.of(line.last),
+            head_sequence=line.head_sequence,
+            read_sequence=line.read_sequence,
+            delivered_sequence=line.delivered_sequence,
+            muted_until=spell_if(line.muted_until_ms),
+            is_pinned=line.is_pinned,
+            is_archived=line.is_archived,
+        )
+
+
+class ChatListShown(Shape):
+    """Pinned chats first, then by newest activity."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"chats": [_CHAT], "unread_chats": 1}]})
+
+    chats: list[ChatListed]
+    unread_chats: Annotated[int, Field(description="Of the whole list with this filter, not of this page.")]
+    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+
+    @classmethod
+    def of(cls, page: ListPage, cursor: str | None) -> Self:
+        chats = [ChatListed.of(line) for line in page.chats]
+        return cls(chats=chats, unread_chats=page.unread_chats, cursor=cursor)
+
+
+class ChatSettings(Shape):
+    """What a user makes of a chat, for himself. What is not there stays; `muted_until` null: not muted."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "minProperties": 1,
+            "examples": [{"muted_until": "2026-12-31T00:00:00Z", "is_pinned": True}],
+        }
+    )
+
+    is_pinned: bool | None = None
+    is_archived: bool | None = None
+    muted_until: Annotated[
+        AwareDatetime | None, Field(strict=False, description="With an offset from UTC, or Z.")
+    ] = None
+
+    def flags(self) -> Flags:
+        muted_until_ms = 0 if self.muted_until is None else int(self.muted_until.timestamp() * 1000)
+        return Flags(
+            is_pinned=self.is_pinned,
+            is_archived=self.is_archived,
+            muted_until_ms=muted_until_ms if "muted_until" in self.model_fields_set else None,
+        )
+
+
+class Reaching(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7}]})
+
+    sequence: Sequence
+
+
+class ReachedShown(Shape):
+    """Where the watermark is now; it may have been further already. And what is unread."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7, "unread": 0}]})
+
+    sequence: int
+    unread: int
+
+    @classmethod
+    def of(cls, reached: Reached) -> Self:
+        return cls(sequence=reached.sequence, unread=reached.unread)
+
+
+class StatusShown(Shape):
+    """READ once everybody has read it whom it was for. In a large chat nobody is counted, and it stays SENT."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "sequence": 7,
+                    "status": "DELIVERED",
+                    "delivered_to": ["ben", "cleo"],
+                    "read_by": ["ben"],
+                    "is_counted": True,
+                }
+            ]
+        }
+    )
+
+    sequence: int
+    status: StatusName
+    delivered_to: list[str]
+    read_by: list[str]
+    is_counted: bool
+
+    @classmethod
+    def of(cls, status: Status) -> Self:
+        return cls(
+            sequence=status.sequence,
+            status=status.tick.value,
+            delivered_to=list(status.delivered_to),
+            read_by=list(status.read_by),
+            is_counted=status.is_counted,
+        )
+
+
+def spell_position(cursor: ListCursor | None) -> str | None:
+    return None if cursor is None else f"{int(cursor.is_pinned)} {cursor.at_ms} {cursor.chat}"
+
+
+def position_of(text: str | None) -> ListCursor | None:
+    """Of what was signed: it is as we spelled it."""
+    if text is None:
+        return None
+    is_pinned, at_ms, chat = text.split(" ")
+    return ListCursor(is_pinned == "1", int(at_ms), ChatId(chat))

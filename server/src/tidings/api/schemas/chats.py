@@ -1,0 +1,164 @@
+"""Chats and members over HTTP."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from tidings.api.schemas.ids import ClientKeyName, Position, UserName
+from tidings.api.schemas.shape import Cursor, Shape
+from tidings.chats.look import Looked
+from tidings.chats.model import ChatType, Membership
+from tidings.kernel.ids import ChatKey
+
+_CHAT: JsonDict = {
+    "id": "gLAJWK6M7H3QFQ3PWXCZ5GZQD",
+    "type": "group",
+    "name": "Lunch",
+    "member_count": 3,
+    "created_by": "anna",
+    "role": "owner",
+}
+_KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+
+Name = Annotated[str, Field(min_length=1, max_length=128, description="Shown to people.", examples=["Lunch"])]
+RoleName = Literal["owner", "admin", "member"]
+
+
+class Keyed(Shape):
+    """What a change may carry. Without a key each request is a change of its own."""
+
+    client_message_id: ClientKeyName | None = None
+    after: Annotated[
+        Position | None,
+        Field(description="The head that the client held when it first tried; the same in every try."),
+    ] = None
+
+
+class NewGroup(Shape):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"name": "Lunch", "members": ["ben", "cleo"], "client_message_id": _KEY}]
+        }
+    )
+
+    name: Name
+    members: Annotated[
+        list[UserName], Field(max_length=1000, description="Beside the caller, who becomes the owner.")
+    ] = Field(default_factory=list)
+    client_message_id: ClientKeyName | None = None
+
+
+class NewDirect(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
+
+    user: UserName
+
+
+class Renaming(Keyed):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Dinner", "client_message_id": _KEY}]})
+
+    name: Name
+
+
+class NewMembers(Keyed):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"users": ["dora"], "client_message_id": _KEY}]}
+    )
+
+    users: Annotated[list[UserName], Field(min_length=1, max_length=200)]
+
+
+class NewRole(Keyed):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "admin"}]})
+
+    role: Literal["admin", "member"]
+
+
+class NewOwner(Keyed):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
+
+    user: UserName
+
+
+class ChatShown(Shape):
+    """A chat as a member sees it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_CHAT]})
+
+    id: str
+    type: Literal["direct", "group"]
+    name: str | None = None
+    member_count: int
+    created_by: str
+    role: Annotated[RoleName, Field(description="What the caller is in it.")]
+
+    @classmethod
+    def of(cls, looked: Looked) -> Self:
+        chat, own = looked
+        return cls(
+            id=chat.key.chat,
+            type=_type(chat.type),
+            name=chat.name,
+            member_count=chat.member_count,
+            created_by=chat.created_by,
+            role=_role(own),
+        )
+
+
+class ChatMade(Shape):
+    """A chat that is there now, whether it was before or not."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _CHAT["id"]}]})
+
+    id: str
+
+    @classmethod
+    def of(cls, key: ChatKey) -> Self:
+        return cls(id=key.chat)
+
+
+class MemberShown(Shape):
+    user: str
+    role: RoleName
+
+    @classmethod
+    def of(cls, row: Membership) -> Self:
+        return cls(user=row.user, role=_role(row))
+
+
+class MembersShown(Shape):
+    """Members by their ids."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"members": [{"user": "anna", "role": "owner"}], "cursor": "kM2cVZ8m"}]
+        }
+    )
+
+    members: list[MemberShown]
+    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+
+
+class BlocksShown(Shape):
+    """Whom the caller blocks, by their ids."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"users": ["dora"]}]})
+
+    users: list[str]
+    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+
+
+class Listed(Shape):
+    """Which page of a list."""
+
+    cursor: Cursor | None = None
+    limit: Annotated[int, Field(ge=1, le=200, strict=False)] = 50
+
+
+def _type(kind: ChatType) -> Literal["direct", "group"]:
+    return "direct" if kind is ChatType.DIRECT else "group"
+
+
+def _role(row: Membership) -> RoleName:
+    return row.role.value

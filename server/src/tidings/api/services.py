@@ -1,0 +1,34 @@
+"""The use cases that the edge calls, joined by whoever runs it."""
+
+from dataclasses import dataclass, field
+
+from tidings.accounts.phone import PhoneLogin
+from tidings.accounts.sessions import Sessions
+from tidings.accounts.users import Users
+from tidings.api.ports import Credentials, Limits, NoLimits, NoTelemetry, Sending, Telemetry
+from tidings.chats.look import Look
+from tidings.chats.manage import Manage
+from tidings.chats.model import Standing
+from tidings.delivery.chat_list import ChatList
+from tidings.delivery.status import Statuses
+from tidings.delivery.watermarks import Marking
+from tidings.messages.change import Change
+from tidings.messages.history import History
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    credentials: Credentials
+    chats: Manage
+    look: Look
+    send: Sending
+    change: Change[Standing]
+    history: History
+    chat_list: ChatList
+    marking: Marking
+    statuses: Statuses
+    phone: PhoneLogin
+    sessions: Sessions
+    users: Users
+    limits: Limits = field(default_factory=NoLimits)
+    telemetry: Telemetry = field(default_factory=NoTelemetry)

@@ -1,0 +1,57 @@
+"""Chats for those who look at them."""
+
+from tidings.chats.model import Chat, Membership, Part
+from tidings.chats.store import items
+from tidings.chats.store.rows import DynamoRows
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread
+from tidings.platform.dynamo.queries import Page, Query
+from tidings.tables.patterns import chats as patterns
+
+
+class DynamoShelf:
+    def __init__(self, client: Client, rows: DynamoRows) -> None:
+        self._client = client
+        self._rows = rows
+
+    async def chat(self, chat: ChatKey) -> Chat | None:
+        try:
+            item = await self._client.get(patterns.READ, {"chat_id": items.chat_key(chat)})
+        except DynamoError as error:
+            unread(error)
+        # a copy that lags does not know a chat that was made a moment ago
+        return await self._rows.chat(chat) if item is None else items.chat_of(item)
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
+        return await self._rows.membership(chat, user)
+
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> Part[Membership]:
+        query = Query(
+            condition="chat_id = :chat",
+            values={":chat": items.chat_key(chat)},
+            limit=limit,
+            start=None if after is None else items.membership_key(chat, after),
+        )
+        page = await self._page(patterns.LIST_MEMBERS, query)
+        rows = tuple(items.membership_of(item) for item in page.items)
+        return Part(rows, rows[-1].user if rows and page.start is not None else None)
+
+    async def blocks(self, tenant: TenantId, user: UserId, after: UserId | None, limit: int) -> Part[UserId]:
+        query = Query(
+            condition="user_id = :user AND begins_with(chat_id, :block)",
+            values={":user": items.user_key(tenant, user), ":block": items.BLOCKS},
+            limit=limit,
+            start=None if after is None else items.block_key(tenant, user, after),
+        )
+        page = await self._page(patterns.LIST_BLOCKS, query)
+        others = tuple(map(items.blocked_of, page.items))
+        return Part(others, others[-1] if others and page.start is not None else None)
+
+    async def _page(self, pattern: AccessPattern, query: Query) -> Page:
+        try:
+            return await self._client.query(pattern, query)
+        except DynamoError as error:
+            unread(error)

@@ -1,0 +1,1 @@
+"""How often somebody may come: token buckets, shared through Redis, or this process's own while Redis is away."""

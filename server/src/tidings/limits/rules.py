@@ -1,0 +1,99 @@
+"""The arithmetic of the buckets, in whole units and microseconds. `take.lua` does the same; a test holds them together."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple
+
+from tidings.limits.model import Ask, Policy, Verdict
+
+_SECOND_US = 1_000_000
+_LONGEST_PERIOD_S = 3_600
+_HOSTS_BITS = 64
+_MAX_NAME_CHARS = 64
+
+
+class Bucket(NamedTuple):
+    """As it was left. One that nobody has touched is full."""
+
+    level: int
+    at_us: int
+
+
+def level_at(bucket: Bucket | None, policy: Policy, now_us: int) -> int:
+    """What is in it now. A clock that was set back brings nothing, and is believed from then on."""
+    if bucket is None:
+        return policy.capacity
+    refill = max(0, now_us - bucket.at_us) * policy.count
+    return min(policy.capacity, bucket.level + refill)
+
+
+def price(policy: Policy, tokens: int) -> int:
+    return min(tokens, policy.burst) * policy.token
+
+
+def policy_of(per_s: float, burst: int) -> Policy:
+    """The nearest that can be counted in whole units; slower than one an hour is one an hour."""
+    rate = Fraction(per_s).limit_denominator(_LONGEST_PERIOD_S)
+    rate = max(rate, Fraction(1, _LONGEST_PERIOD_S))
+    return Policy(count=rate.numerator, period_s=rate.denominator, burst=burst)
+
+
+class Taking(NamedTuple):
+    """`levels` after it; if it was not allowed nothing was taken anywhere."""
+
+    is_allowed: bool
+    levels: tuple[int, ...]
+
+
+def take(
+    buckets: Sequence[Bucket | None], policies: Sequence[Policy], asks: Sequence[Ask], now_us: int
+) -> Taking:
+    levels = [level_at(bucket, policy, now_us) for bucket, policy in zip(buckets, policies, strict=True)]
+    prices = [price(policy, ask.tokens) for policy, ask in zip(policies, asks, strict=True)]
+    left = [level - price for level, price in zip(levels, prices, strict=True)]
+    is_allowed = min(left) >= 0
+    return Taking(is_allowed, tuple(left if is_allowed else levels))
+
+
+def verdict(policies: Sequence[Policy], asks: Sequence[Ask], taking: Taking, *, is_local: bool) -> Verdict:
+    told = [
+        _told(*each, taking.is_allowed, is_local) for each in zip(policies, asks, taking.levels, strict=True)
+    ]
+    if taking.is_allowed:
+        return min(told, key=lambda each: each.remaining)
+    return max(told, key=lambda each: each.retry_after_s)
+
+
+def _told(policy: Policy, ask: Ask, level: int, is_allowed: bool, is_local: bool) -> Verdict:  # noqa: FBT001 - called once, above
+    short = 0 if is_allowed else price(policy, ask.tokens) - level
+    return Verdict(
+        is_allowed=is_allowed,
+        kind=ask.kind,
+        limit=policy.burst,
+        remaining=level // policy.token,
+        window_s=_seconds(policy.capacity, policy),
+        reset_s=_seconds(policy.capacity - level, policy),
+        retry_after_s=_seconds(max(0, short), policy),
+        is_local=is_local,
+    )
+
+
+def _seconds(units: int, policy: Policy) -> int:
+    """Until so many units are there, in whole seconds: never too early."""
+    return -(-units // (policy.count * _SECOND_US))
+
+
+@lru_cache(maxsize=10_000)
+def place_of(address: str) -> str:
+    """Whom an address stands for. With IPv6 one subscriber has a whole /64, and may come from any address in it."""
+    try:
+        place = ip_address(address)
+    except ValueError:
+        return address[:_MAX_NAME_CHARS]
+    if not isinstance(place, IPv6Address):
+        return str(place)
+    if place.ipv4_mapped is not None:
+        return str(place.ipv4_mapped)
+    return f"{IPv6Address(int(place) >> _HOSTS_BITS << _HOSTS_BITS)}/64"

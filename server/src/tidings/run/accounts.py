@@ -1,0 +1,78 @@
+"""Opens what lets people in, as the settings say: tenants' settings, API keys, users' tokens."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+
+from tidings.accounts import api_keys, jwks
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.jwks import VerificationKeys
+from tidings.accounts.jwks_http import FetchOptions, open_http_jwks
+from tidings.accounts.reach import Reach
+from tidings.accounts.store.api_keys import DynamoApiKeyStore
+from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.accounts.user_tokens import TokenPolicy, UserTokens
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+from tidings.run.settings.accounts import AccountsSettings
+from tidings.run.settings.model import DynamoSettings
+from tidings.tenants import settings as tenants
+from tidings.tenants.settings import TenantReader
+from tidings.tenants.store import DynamoTenantStore
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    tenants: TenantReader
+    api_keys: ApiKeys
+    users: UserTokens
+
+
+@asynccontextmanager
+async def open_accounts(settings: AccountsSettings, client: Client, clock: Clock) -> AsyncIterator[Accounts]:
+    """`Credentials` is made of these and of the tokens that Tidings issues itself."""
+    async with open_http_jwks(fetch_options(settings)) as fetch:
+        reader = TenantReader(
+            DynamoTenantStore(client), clock, replace(tenants.KEEP, fresh_s=settings.tenant_refresh_s)
+        )
+        keys = VerificationKeys(
+            DynamoSigningKeyStore(client),
+            fetch,
+            clock,
+            registered=replace(jwks.REGISTERED, refresh_s=settings.signing_key_refresh_s),
+            published=replace(
+                jwks.PUBLISHED,
+                refresh_s=settings.jwks_refresh_s,
+                unknown_s=settings.jwks_unknown_kid_s,
+                outage_s=settings.jwks_outage_s,
+            ),
+        )
+        policy = TokenPolicy(max_lifetime_s=settings.token_max_lifetime_s, kept_s=settings.token_kept_s)
+        yield Accounts(
+            reader, open_api_keys(settings, client, clock), UserTokens(reader, keys, clock, policy)
+        )
+
+
+def open_api_keys(settings: AccountsSettings, client: Client, clock: Clock) -> ApiKeys:
+    keep = replace(api_keys.KEEP, fresh_s=settings.api_key_refresh_s)
+    return ApiKeys(DynamoApiKeyStore(client), clock, keep)
+
+
+def fetch_options(settings: AccountsSettings) -> FetchOptions:
+    return FetchOptions(
+        reach=Reach(settings.jwks_reach),
+        timeout_s=settings.jwks_timeout_s,
+        max_bytes=settings.jwks_max_bytes,
+    )
+
+
+def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[Client]:
+    if settings.endpoint is None:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "dynamo.endpoint is not set, so there are no tables to look at",
+            hint='Run `tidings engines start`, or set dynamo.endpoint to "aws" or to the URL of an engine.',
+        )
+    return open_client(settings.endpoint, settings.region, settings.table_prefix)

@@ -1,0 +1,136 @@
+"""The process `api`: engines, use cases, and the REST edge on an HTTP server."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NoReturn
+
+from tidings.accounts.credentials import Credentials
+from tidings.accounts.phone import PhoneLogin
+from tidings.api.app import ROUTERS, make_app
+from tidings.api.options import Options
+from tidings.api.ports import Telemetry
+from tidings.api.services import Services
+from tidings.chats.look import Look
+from tidings.chats.store import DynamoShelf
+from tidings.kernel.secrets import Secret
+from tidings.limits.limit import Limiter
+from tidings.platform.lifecycle.component import Component
+from tidings.platform.lifecycle.run import Host, run
+from tidings.platform.telemetry import logs
+from tidings.run import wiring
+from tidings.run.accounts import Accounts, open_accounts
+from tidings.run.chat_lists import ChatLists
+from tidings.run.edge.doors import PhoneLimits, PhoneTenants, SessionTokens
+from tidings.run.edge.limits import EdgeLimits
+from tidings.run.edge.server import Asgi, HttpServer
+from tidings.run.edge.telemetry import Requests
+from tidings.run.held import Held
+from tidings.run.options import (
+    cursor_secrets,
+    otlp_headers,
+    process_options,
+    refuse_faulty,
+    trusted_proxies,
+)
+from tidings.run.people import People, people_of, phone_login
+from tidings.run.settings import Settings
+
+log = logs.get(__name__)
+
+BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets)
+
+
+def run_api(settings: Settings) -> NoReturn:
+    refuse_faulty(settings, BUILDS)
+    run("api", process_options(settings), lambda host: compose(settings, host))
+
+
+def compose(settings: Settings, host: Host) -> Sequence[Component]:
+    engines = wiring.engines(settings, host)
+    accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
+    lists = wiring.chat_lists(engines, host)
+
+    def app() -> Asgi:
+        requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
+        requests.declare(operations())
+        joined = Joined(settings, host, engines, accounts.it, lists.it)
+        return make_app(joined.services(requests), _options(settings))
+
+    return [*engines.components, accounts, lists, HttpServer(settings, app, host.tasks)]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Everything that was opened, to be joined into the edge's services."""
+
+    settings: Settings
+    host: Host
+    engines: wiring.Engines
+    accounts: Accounts
+    lists: ChatLists
+
+    def services(self, requests: Telemetry) -> Services:
+        client, keys = self.engines.dynamo.it, self.engines.keys.it
+        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
+        cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit)
+        people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
+        access = SessionTokens(people.access, people.live)
+        return Services(
+            credentials=Credentials(self.accounts.api_keys, access, self.accounts.users),
+            chats=cases.manage,
+            look=Look(DynamoShelf(client, cases.rows)),
+            send=cases.send,
+            change=cases.change,
+            history=cases.history,
+            chat_list=self.lists.chat_list,
+            marking=self.lists.marking,
+            statuses=self.lists.statuses,
+            phone=self._phone(people, limiter),
+            sessions=people.sessions,
+            users=people.users,
+            limits=EdgeLimits(limiter, self.accounts.tenants),
+            telemetry=requests,
+        )
+
+    def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:
+        login, outbox = phone_login(
+            self.settings,
+            self.engines.dynamo.it,
+            self.host.clock,
+            people,
+            keys=self.engines.keys.it,
+            limits=PhoneLimits(limiter),
+            tenants=PhoneTenants(self.accounts.tenants),
+        )
+        # what still waits when the process stops is not sent: people ask again
+        _ = self.host.tasks.spawn("sms outbox", outbox.run())
+        return login
+
+
+def _options(settings: Settings) -> Options:
+    api = settings.api
+    return Options(
+        cursor_secrets=_signing_secrets(settings),
+        max_body_bytes=api.max_body_bytes,
+        max_body_depth=api.max_body_depth,
+        max_body_values=api.max_body_values,
+        docs_root=api.docs_root,
+        trusts_trace=api.trusts_trace,
+    )
+
+
+def _signing_secrets(settings: Settings) -> tuple[Secret, ...]:
+    """Without one that is set, cursors end with the process: fine on a laptop, not behind a load balancer."""
+    if given := cursor_secrets(settings):
+        return given
+    log.warning("api.cursor_secret is not set: a page can't be continued after a restart or elsewhere")
+    return (Secret(secrets.token_urlsafe(32)),)
+
+
+def operations() -> Iterator[str]:
+    """`GET /v1/chats/{chat_id}` …: what requests are counted by."""
+    for route in chain.from_iterable(router.routes for router in ROUTERS):
+        for method in sorted(getattr(route, "methods", None) or ()):
+            yield f"{method} {getattr(route, 'path', '')}"

@@ -1,0 +1,27 @@
+"""`tidings run api`: a process in the foreground, until a signal ends it."""
+
+import click
+
+from tidings.run.settings.load import load
+
+
+@click.group(name="run")
+def group() -> None:
+    """Run a process of Tidings in the foreground; SIGTERM or Ctrl-C ends it in order."""
+
+
+@group.command()
+@click.option(
+    "--processes", default=1, show_default=True, type=click.IntRange(1, 64), help="So many, on one port."
+)
+def api(processes: int) -> None:
+    """The REST edge."""
+    from tidings.run.api import BUILDS, run_api  # noqa: PLC0415 - half a second that `--help` need not wait
+    from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
+    from tidings.run.processes import run_several  # noqa: PLC0415 - see above
+
+    settings = load().settings
+    if processes == 1:
+        run_api(settings)
+    refuse_faulty(settings, BUILDS)
+    raise click.exceptions.Exit(run_several("api", processes, settings))

@@ -1,0 +1,160 @@
+"""`tidings tenant create | show | set | key … | api-key …`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypedDict, Unpack
+
+import click
+from msgspec.structs import replace
+from rich.console import Console
+from rich.table import Table
+
+from tidings.accounts.reach import Reach, url_fault
+from tidings.kernel.clock import SystemClock, time_text
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.accounts import open_tables
+from tidings.run.cli.tenant_keys import api_key, key
+from tidings.run.settings.load import load
+from tidings.tenants.model import Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
+from tidings.tenants.settings import Tenants
+from tidings.tenants.store import DynamoTenantStore
+
+_DEFAULT = "default"
+
+
+@click.group(name="tenant")
+def group() -> None:
+    """Tenants: what they have set, their keys and API keys."""
+
+
+group.add_command(key)
+group.add_command(api_key)
+
+
+class _Given(TypedDict):
+    name: str | None
+    audience: tuple[str, ...]
+    jwks_url: str | None
+    skew_s: int | None
+    phone_login: bool | None
+    rate: tuple[str, ...]
+
+
+def _settable(command: Callable[..., None]) -> Callable[..., None]:
+    """What `create` and `set` have in common."""
+    for option in reversed(
+        (
+            click.option("--name", help="For people: shown in the console.  [default: the id]"),
+            click.option("--audience", multiple=True, help="Tokens must be meant for one of these."),
+            click.option("--jwks-url", help="Where the tenant publishes its keys; `none` takes it away."),
+            click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
+            click.option(
+                "--phone-login/--no-phone-login", default=None, help="Users may come by phone code."
+            ),
+            click.option(
+                "--rate",
+                multiple=True,
+                metavar="WHOM=PER_S/BURST",
+                help="`user=20/100`: instead of the installation's own; of tenant, user, address. "
+                "`user=default` takes it back.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@group.command()
+@click.argument("tenant")
+@_settable
+def create(tenant: str, **given: Unpack[_Given]) -> None:
+    """Make TENANT: an id of a-z, 0-9 and -, that stands in every key and never changes."""
+    settings = _changed(TenantSettings(name=given["name"] or tenant), given)
+    _show(asyncio.run(_with_tenants(lambda tenants: tenants.create(tenant, settings))))
+
+
+@group.command()
+@click.argument("tenant")
+def show(tenant: str) -> None:
+    """What TENANT has set."""
+    _show(asyncio.run(_with_tenants(lambda tenants: tenants.read(tenant))))
+
+
+@group.command(name="set")
+@click.argument("tenant")
+@_settable
+def set_(tenant: str, **given: Unpack[_Given]) -> None:
+    """Change what is given, leave the rest. Holds everywhere within `accounts.tenant_refresh_s`."""
+
+    def change(settings: TenantSettings) -> TenantSettings:
+        return _changed(settings, given)
+
+    _show(asyncio.run(_with_tenants(lambda tenants: tenants.change(tenant, change))))
+
+
+async def _with_tenants(act: Callable[[Tenants], Awaitable[Tenant]]) -> Tenant:
+    async with open_tables(load().settings.dynamo) as client:
+        return await act(Tenants(DynamoTenantStore(client), SystemClock()))
+
+
+def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
+    tokens = settings.tokens
+    return replace(
+        settings,
+        name=given["name"] or settings.name,
+        tokens=TokenSettings(
+            audiences=given["audience"] or tokens.audiences,
+            jwks_url=tokens.jwks_url if given["jwks_url"] is None else _url(given["jwks_url"]),
+            skew_s=tokens.skew_s if given["skew_s"] is None else given["skew_s"],
+        ),
+        has_phone_login=settings.has_phone_login if given["phone_login"] is None else given["phone_login"],
+        rates=_rates(settings.rates, given["rate"]),
+    )
+
+
+def _url(text: str) -> str | None:
+    if text == "none":
+        return None
+    if fault := url_fault(text, Reach(load().settings.accounts.jwks_reach)):
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"This JWKS URL can't be used: {fault}.",
+            hint="Where it may lead is set by accounts.jwks_reach.",
+        )
+    return text
+
+
+def _rates(rates: RateOverrides, given: tuple[str, ...]) -> RateOverrides:
+    for text in given:
+        whom, _, rate = text.partition("=")
+        try:
+            rates = replace(rates, **{whom: _rate(rate)})
+        except (ValueError, TypeError) as error:
+            raise TidingsError(Code.REQUEST_INVALID, f"{text!r} is not a rate like user=20/100.") from error
+    return rates
+
+
+def _rate(text: str) -> Rate | None:
+    if text == _DEFAULT:
+        return None
+    per_s, _, burst = text.partition("/")
+    return Rate(per_s=float(per_s), burst=int(burst))
+
+
+def _show(tenant: Tenant) -> None:
+    settings, tokens = tenant.settings, tenant.settings.tokens
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("tenant", tenant.id)
+    table.add_row("name", settings.name)
+    table.add_row("audiences", ", ".join(tokens.audiences))
+    table.add_row("JWKS URL", tokens.jwks_url or "-")
+    table.add_row("clock skew", f"{tokens.skew_s} s")
+    table.add_row("phone login", "on" if settings.has_phone_login else "off")
+    for whom in RateOverrides.__struct_fields__:
+        rate: Rate | None = getattr(settings.rates, whom)
+        said = "as the installation has it" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"
+        table.add_row(f"rate per {whom}", said)
+    table.add_row("version", f"{tenant.version}, of {time_text(tenant.updated_at_ms)}")
+    Console().print(table)

@@ -1,0 +1,179 @@
+"""`tidings tenant key …` and `tidings tenant api-key …`. A secret goes to stdout alone, once; the words to stderr."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from tidings.accounts.api_keys import ApiKey, ApiKeyName, ApiKeys, Issued
+from tidings.accounts.model import Scope
+from tidings.accounts.public_keys import Kind
+from tidings.accounts.signing_keys import SigningKey, SigningKeys
+from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.kernel.clock import SystemClock, time_text
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.run.accounts import open_api_keys, open_tables
+from tidings.run.cli.durations import DURATION
+from tidings.run.settings.load import load
+from tidings.tenants.settings import Tenants
+from tidings.tenants.store import DynamoTenantStore
+
+ID_CHARACTERS = 26
+_ONCE = "Shown this once, kept nowhere: store it now."
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    tenant: TenantId
+    signing: SigningKeys
+    api: ApiKeys
+
+
+@asynccontextmanager
+async def _desk(tenant: str) -> AsyncIterator[_Desk]:
+    """For a tenant that is there."""
+    settings, clock = load().settings, SystemClock()
+    async with open_tables(settings.dynamo) as client:
+        found = await Tenants(DynamoTenantStore(client), clock).read(tenant)
+        signing = SigningKeys(DynamoSigningKeyStore(client), clock)
+        yield _Desk(found.id, signing, open_api_keys(settings.accounts, client, clock))
+
+
+def _at_the_desk[T](tenant: str, act: Callable[[_Desk], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with _desk(tenant) as desk:
+            return await act(desk)
+
+    return asyncio.run(run())
+
+
+@click.group(name="key")
+def key() -> None:
+    """Public keys that the tenant's tokens are verified with."""
+
+
+@key.command(name="new")
+@click.argument("tenant")
+@click.option("--kind", type=click.Choice(["Ed25519", "P-256"]), default="Ed25519", show_default=True)
+def key_new(tenant: str, kind: Kind) -> None:
+    """Make a pair: prints the private JWK, for the customer's server, and registers the public one."""
+    made = _at_the_desk(tenant, lambda desk: desk.signing.make(desk.tenant, kind))
+    click.echo(json.dumps(made.private))
+    click.echo(f"The private key {made.key.kid} of {tenant}. {_ONCE}", err=True)
+
+
+@key.command(name="add")
+@click.argument("tenant")
+@click.argument("file", type=click.File())
+def key_add(tenant: str, file: TextIO) -> None:
+    """Register the public key in FILE, a JWK that the customer made."""
+    jwk = read_jwk(file)
+    added = _at_the_desk(tenant, lambda desk: desk.signing.add(desk.tenant, jwk))
+    click.echo(f"ok: {added.kid} is registered")
+
+
+@key.command(name="list")
+@click.argument("tenant")
+def key_list(tenant: str) -> None:
+    """The registered keys; those at a JWKS URL are not among them."""
+    keys = _at_the_desk(tenant, lambda desk: desk.signing.list(desk.tenant))
+    table = _table("kid", "kind", "made", "not after")
+    for each in keys:
+        table.add_row(each.kid, str(each.jwk.get("crv")), time_text(each.created_at_ms), _end(each))
+    Console().print(table)
+
+
+@key.command(name="retire")
+@click.argument("tenant")
+@click.argument("kid")
+@click.option("--in", "after_s", type=DURATION, default="0s", help="When: `24h` lets live tokens run out.")
+def key_retire(tenant: str, kid: str, after_s: int) -> None:
+    """Take no token of KID any more, from now on or later. Its `kid` is not used again."""
+    end_ms = SystemClock().now_ms() + after_s * 1000
+    _at_the_desk(tenant, lambda desk: desk.signing.retire(desk.tenant, kid, end_ms))
+    click.echo(f"ok: no token of {kid} is taken after {time_text(end_ms)}")
+
+
+@click.group(name="api-key")
+def api_key() -> None:
+    """API keys of the tenant's servers."""
+
+
+@api_key.command(name="new")
+@click.argument("tenant")
+@click.option("--name", required=True, help="For people: what it is for.")
+@click.option(
+    "--scope", "scopes", multiple=True, required=True, type=click.Choice([scope.value for scope in Scope])
+)
+def api_key_new(tenant: str, name: str, scopes: tuple[str, ...]) -> None:
+    """Issue a key; several --scope add up."""
+    wanted = [Scope(scope) for scope in scopes]
+    _tell(_at_the_desk(tenant, lambda desk: desk.api.issue(desk.tenant, name, wanted)))
+
+
+@api_key.command(name="rotate")
+@click.argument("tenant")
+@click.argument("key_id")
+def api_key_rotate(tenant: str, key_id: str) -> None:
+    """Issue a key like KEY_ID, which goes on until it is revoked."""
+    _tell(_at_the_desk(tenant, lambda desk: desk.api.rotate(ApiKeyName(desk.tenant, key_id))))
+
+
+@api_key.command(name="list")
+@click.argument("tenant")
+def api_key_list(tenant: str) -> None:
+    """All of them, without their secrets: those nobody has but their owner."""
+    table = _table("id", "name", "scopes", "issued", "revoked")
+    for each in _at_the_desk(tenant, lambda desk: desk.api.list(desk.tenant)):
+        scopes = ", ".join(sorted(each.scopes))
+        table.add_row(each.name.key, each.title, scopes, time_text(each.created_at_ms), _revoked(each))
+    Console().print(table)
+
+
+@api_key.command(name="revoke")
+@click.argument("tenant")
+@click.argument("key_id")
+def api_key_revoke(tenant: str, key_id: str) -> None:
+    """End KEY_ID, for good."""
+    _at_the_desk(tenant, lambda desk: desk.api.revoke(ApiKeyName(desk.tenant, key_id)))
+    within_s = load().settings.accounts.api_key_refresh_s
+    click.echo(f"ok: {key_id} stops working everywhere within {within_s:g} s")
+
+
+def read_jwk(file: TextIO) -> dict[str, Any]:
+    try:
+        jwk = json.load(file)
+    except ValueError as error:
+        raise TidingsError(Code.REQUEST_INVALID, f"{file.name} is not JSON: {error}") from error
+    if not isinstance(jwk, dict):
+        raise TidingsError(Code.REQUEST_INVALID, f"{file.name} holds no JWK.")
+    return jwk
+
+
+def _table(first: str, *columns: str) -> Table:
+    """What somebody has to copy is never cut short, however narrow the terminal."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first, no_wrap=True, min_width=ID_CHARACTERS)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _tell(issued: Issued) -> None:
+    click.echo(issued.text.reveal())
+    click.echo(f"The API key {issued.key.name.key} of {issued.key.name.tenant}. {_ONCE}", err=True)
+
+
+def _end(key: SigningKey) -> str:
+    return "-" if key.not_after_ms is None else time_text(key.not_after_ms)
+
+
+def _revoked(key: ApiKey) -> str:
+    return "-" if key.revoked_at_ms is None else time_text(key.revoked_at_ms)

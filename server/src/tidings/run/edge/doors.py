@@ -1,0 +1,50 @@
+"""Joins accounts' ports to each other and to the limits: sessions, and login by phone."""
+
+from typing import Protocol
+
+from tidings.accounts.access import Access
+from tidings.accounts.live import LiveSessions
+from tidings.accounts.model import Principal
+from tidings.accounts.ports import Bucket
+from tidings.kernel.ids import TenantId
+from tidings.limits.limit import Limiter
+from tidings.limits.model import Ask, Kind, Verdict
+from tidings.limits.rules import place_of
+from tidings.tenants.model import Tenant
+
+_BY_ADDRESS = {Bucket.CODE_ADDRESS, Bucket.REDEEM_ADDRESS}
+
+
+class SessionTokens:
+    """Access tokens of sessions that are still on."""
+
+    def __init__(self, access: Access, live: LiveSessions) -> None:
+        self._access = access
+        self._live = live
+
+    async def verify(self, token: str) -> Principal:
+        principal = await self._access.verify(token)
+        await self._live.validate(principal)
+        return principal
+
+
+class TenantSource(Protocol):
+    async def find(self, tenant: TenantId, /) -> Tenant | None: ...
+
+
+class PhoneTenants:
+    def __init__(self, tenants: TenantSource) -> None:
+        self._tenants = tenants
+
+    async def lets_in_by_phone(self, tenant: TenantId, /) -> bool:
+        found = await self._tenants.find(tenant)
+        return found is not None and found.settings.has_phone_login
+
+
+class PhoneLimits:
+    def __init__(self, limiter: Limiter) -> None:
+        self._limiter = limiter
+
+    async def take(self, bucket: Bucket, tenant: TenantId, name: str, /) -> Verdict:
+        counted = place_of(name) if bucket in _BY_ADDRESS else name
+        return await self._limiter.take([Ask(Kind(bucket.value), tenant, counted)])

@@ -1,0 +1,74 @@
+"""The limiter as the edge's port `Limits`: which buckets a request takes from."""
+
+import random
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Protocol
+
+from tidings.accounts.model import Principal
+from tidings.api.ports import Allowance
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import TenantId, UserId
+from tidings.limits.limit import Limiter
+from tidings.limits.model import NO_TENANT, Ask, Kind, Policy, Verdict
+from tidings.limits.rules import place_of, policy_of
+from tidings.tenants.model import RateOverrides, Tenant
+
+_SPREAD_MS = 1_000
+"""Those who were refused together do not come back together."""
+
+
+class TenantSource(Protocol):
+    async def find(self, tenant: TenantId, /) -> Tenant | None: ...
+
+
+class EdgeLimits:
+    """An address before its credential is looked at; then the tenant and the user, from all or from none.
+
+    A tenant may have limits of its own, also for each address that its users come from.
+    """
+
+    def __init__(self, limiter: Limiter, tenants: TenantSource) -> None:
+        self._limiter = limiter
+        self._tenants = tenants
+
+    async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> Allowance:
+        if principal is None:
+            return _allowance(await self._limiter.take([Ask(Kind.ADDRESS, NO_TENANT, place_of(address))]))
+        own = await self._own(principal.tenant)
+        asks = [Ask(Kind.TENANT, principal.tenant)]
+        if user is not None:
+            asks.append(Ask(Kind.USER, principal.tenant, user))
+        if Kind.ADDRESS in own:
+            asks.append(Ask(Kind.ADDRESS, principal.tenant, place_of(address)))
+        return _allowance(await self._limiter.take(asks, own))
+
+    async def _own(self, tenant: TenantId) -> Mapping[Kind, Policy]:
+        try:
+            found = await self._tenants.find(tenant)
+        except TidingsError:
+            found = None  # the table is away: the installation's limits hold meanwhile
+        return _policies(found.settings.rates) if found else {}
+
+
+@lru_cache(maxsize=1_000)
+def _policies(rates: RateOverrides) -> Mapping[Kind, Policy]:
+    given = {Kind.TENANT: rates.tenant, Kind.USER: rates.user, Kind.ADDRESS: rates.address}
+    return {kind: policy_of(rate.per_s, rate.burst) for kind, rate in given.items() if rate is not None}
+
+
+def _allowance(verdict: Verdict) -> Allowance:
+    retry_after_ms = 0 if verdict.is_allowed else verdict.retry_after_s * 1000 + _spread_ms()
+    return Allowance(
+        policy=verdict.kind,
+        limit=verdict.limit,
+        remaining=verdict.remaining,
+        reset_s=verdict.reset_s,
+        window_s=verdict.window_s,
+        is_allowed=verdict.is_allowed,
+        retry_after_ms=retry_after_ms,
+    )
+
+
+def _spread_ms() -> int:
+    return random.randrange(_SPREAD_MS)  # noqa: S311 - no secret

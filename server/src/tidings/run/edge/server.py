@@ -1,0 +1,87 @@
+"""The HTTP server as a component: uvicorn's protocol and server, in our loop, with our signals and our log.
+
+On stop it accepts nobody any more, finishes what is in flight, and closes idle connections at once.
+"""
+
+import socket
+from collections.abc import Callable
+from typing import Any, override
+
+import uvicorn
+
+from tidings.platform.lifecycle.component import Component
+from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.telemetry import logs
+from tidings.run.options import trusted_proxies
+from tidings.run.settings import Settings
+
+log = logs.get(__name__)
+
+BACKLOG = 2_048
+_CUT_S = 2.0
+"""Before its own deadline, requests that don't end are cancelled, so that the rest is closed in order."""
+
+type Asgi = Callable[..., Any]
+
+
+class HttpServer(Component):
+    """`make_app` is called at the start, when what the app needs has been opened."""
+
+    name = "http"
+
+    def __init__(self, settings: Settings, make_app: Callable[[], Asgi], tasks: Tasks) -> None:
+        self._settings = settings
+        self._make_app = make_app
+        self._tasks = tasks
+        self.stop_s = settings.process.stop_s
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+
+    @override
+    async def start(self) -> None:
+        server = uvicorn.Server(self._config(self._make_app()))
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        listening = listen(self._settings)
+        await server.startup([listening])
+        self._socket, self._server = listening, server
+        self._ticking = self._tasks.spawn("http ticks", server.main_loop())
+        host, port = listening.getsockname()[:2]
+        log.info("listening", host=host, port=port, shares_port=self._settings.api.shares_port)
+
+    @override
+    async def stop(self) -> None:
+        if self._server is None or self._socket is None:
+            return
+        in_flight = len(self._server.server_state.tasks)
+        log.info("no longer accepting", in_flight=in_flight)
+        await self._server.shutdown([self._socket])
+        await self._tasks.stop(self._ticking)
+
+    def _config(self, app: Asgi) -> uvicorn.Config:
+        api, proxies = self._settings.api, trusted_proxies(self._settings)
+        return uvicorn.Config(
+            app,
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
+            backlog=BACKLOG,
+            limit_concurrency=api.max_connections,
+            timeout_keep_alive=api.keep_alive_s,
+            timeout_graceful_shutdown=max(1, round(self.stop_s - _CUT_S)),
+        )
+
+
+def listen(settings: Settings) -> socket.socket:
+    api = settings.api
+    family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
+    made = socket.create_server(
+        (api.host, api.port), family=family, backlog=BACKLOG, reuse_port=api.shares_port
+    )
+    made.setblocking(False)  # noqa: FBT003 - the standard library takes it so
+    return made

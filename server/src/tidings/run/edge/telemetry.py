@@ -1,0 +1,97 @@
+"""Requests as metrics, spans and, for a share of them, log lines. Fits the edge's port `Telemetry`.
+
+Labels are operations (`POST /v1/chats/{chat_id}/messages`), declared when the app is made; never addresses.
+"""
+
+import random
+import time
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Self
+
+from opentelemetry.trace import Span, SpanKind
+from prometheus_client import Counter, Histogram
+
+from tidings.platform.lifecycle.run import Host
+from tidings.platform.telemetry import logs
+from tidings.platform.telemetry.metrics import Family, Metrics
+from tidings.platform.telemetry.tracing import Tracing
+
+log = logs.get(__name__)
+
+OTHER = "other"
+"""What no declared operation took: unknown paths, wrong methods."""
+_FAILED = 500
+_OUTCOMES = {2: "ok", 3: "ok", 4: "refused", 5: "failed"}
+
+
+class Requests:
+    """Counts and times them. `declare` comes before the first."""
+
+    def __init__(self, metrics: Metrics, tracing: Tracing, access_log_ratio: float) -> None:
+        self._metrics = metrics
+        self.tracing = tracing
+        self.access_log_ratio = access_log_ratio
+        self.in_flight = metrics.gauge("http_in_flight", "Requests that are being answered.")
+        self._counts = Family[Counter]()
+        self._took = Family[Histogram]()
+        self._statuses: dict[str, float] = {}
+        metrics.tallies("http_statuses_total", "Answers by status.", "status", lambda: self._statuses)
+
+    def declare(self, operations: Iterable[str]) -> None:
+        names = [*dict.fromkeys(operations), OTHER]
+        labels = {"operation": names, "outcome": sorted(set(_OUTCOMES.values()))}
+        self._counts = self._metrics.counters("http_requests_total", "Requests by operation.", labels)
+        self._took = self._metrics.latencies(
+            "http_request_seconds",
+            "From the first byte of the request to the last of the answer.",
+            {"operation": names},
+        )
+
+    def request(self, method: str, traceparent: str | None = None, /) -> AbstractContextManager["Answering"]:
+        return Answering(self, method, traceparent)
+
+    def answered(self, operation: str, status: int, took_s: float) -> None:
+        known = operation if operation in self._took else OTHER
+        self._took[known].observe(took_s)
+        self._counts[known, _OUTCOMES.get(status // 100, "failed")].inc()
+        self._statuses[str(status)] = self._statuses.get(str(status), 0) + 1
+
+
+class Answering:
+    """One request. Who leaves it without an answer has failed."""
+
+    __slots__ = ("_method", "_operation", "_requests", "_span", "_spanning", "_started", "_status")
+
+    def __init__(self, requests: Requests, method: str, traceparent: str | None) -> None:
+        self._requests = requests
+        self._method = method
+        self._operation = OTHER
+        self._status = _FAILED
+        tracing = requests.tracing
+        parent = tracing.extract_push({"traceparent": traceparent}) if traceparent else None
+        self._spanning = tracing.span(method, kind=SpanKind.SERVER, parent=parent)
+
+    def __enter__(self) -> Self:
+        self._started = time.perf_counter()
+        self._requests.in_flight.inc()
+        self._span: Span = self._spanning.__enter__()
+        return self
+
+    def answered(self, route: str, status: int, /) -> None:
+        self._operation, self._status = f"{self._method} {route}", status
+        self._span.update_name(self._operation)
+        self._span.set_attributes({"http.route": route, "http.response.status_code": status})
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        took_s = time.perf_counter() - self._started
+        requests = self._requests
+        requests.in_flight.dec()
+        requests.answered(self._operation, self._status, took_s)
+        if requests.access_log_ratio and random.random() < requests.access_log_ratio:  # noqa: S311 - no secret
+            log.info("request", operation=self._operation, status=self._status, took_s=round(took_s, 6))
+        self._spanning.__exit__(kind, error, None)
+
+
+def requests_of(host: Host, access_log_ratio: float) -> Requests:
+    return Requests(host.metrics, host.tracing, access_log_ratio)

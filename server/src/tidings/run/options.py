@@ -1,0 +1,124 @@
+"""From settings to the options of what runs: each faulty one is found before anything is opened."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import ip_network
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.secrets import Secret
+from tidings.limits.model import Kind, Policy
+from tidings.platform.lifecycle.admin import AdminOptions
+from tidings.platform.lifecycle.process import StopOptions
+from tidings.platform.lifecycle.run import ProcessOptions
+from tidings.platform.lifecycle.watchdog import WatchdogOptions
+from tidings.platform.redis.options import Options as RedisOptions
+from tidings.platform.telemetry.logs import LogOptions
+from tidings.platform.telemetry.tracing import TracingOptions
+from tidings.run.settings import Settings
+
+MIN_SECRET_BYTES = 16
+_PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
+
+type Build = Callable[[Settings], object]
+
+
+def refuse_faulty(settings: Settings, builds: Sequence[Build]) -> None:
+    """Raises `settings_invalid` with all that the builds complain about."""
+    faults = [fault for build in builds if (fault := _fault(settings, build))]
+    if faults:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "\n".join(["The settings have faults:", *(f"  - {fault}" for fault in faults)]),
+            hint="`tidings config show` tells what is set, `tidings config doc` what can be.",
+            details={"faults": faults},
+        )
+
+
+def _fault(settings: Settings, build: Build) -> str:
+    try:
+        build(settings)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def process_options(settings: Settings) -> ProcessOptions:
+    told, life = settings.telemetry, settings.process
+    return ProcessOptions(
+        logs=LogOptions(format=told.log_format, level=told.log_level, library_level=told.library_log_level),
+        tracing=TracingOptions(
+            endpoint=told.otlp_endpoint,
+            headers=otlp_headers(settings),
+            ratio=told.trace_ratio,
+            queue_spans=told.trace_queue_spans,
+        ),
+        admin=AdminOptions(host=life.admin_host, port=life.admin_port),
+        stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
+        watchdog=WatchdogOptions(warn_s=life.loop_warn_s, exit_s=life.loop_exit_s),
+    )
+
+
+def otlp_headers(settings: Settings) -> dict[str, Secret]:
+    given = settings.telemetry.otlp_headers
+    headers: dict[str, Secret] = {}
+    for pair in _listed(given.reveal() if given else None):
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise ValueError("telemetry.otlp_headers: is written name=value, several with commas")
+        headers[name.strip()] = Secret(value.strip())
+    return headers
+
+
+def dynamo_endpoint(settings: Settings) -> str:
+    if settings.dynamo.endpoint is None:
+        raise ValueError('dynamo.endpoint: is missing; "aws", or run `tidings engines start`')
+    return settings.dynamo.endpoint
+
+
+def redis_options(settings: Settings) -> RedisOptions:
+    wanted = settings.redis
+    if wanted.url is None:
+        raise ValueError("redis.url: is missing; or run `tidings engines start`")
+    try:
+        options = RedisOptions.from_url(wanted.url)
+    except ValueError as error:
+        raise ValueError(f"redis.url: {error}") from error
+    if wanted.ca_file is not None and not wanted.ca_file.is_file():
+        raise ValueError(f"redis.ca_file: there is no file {wanted.ca_file}")
+    return replace(
+        options, is_cluster=wanted.is_cluster, key_prefix=wanted.key_prefix, ca_file=wanted.ca_file
+    )
+
+
+def limit_policies(settings: Settings) -> dict[Kind, Policy]:
+    return {kind: _policy(settings, kind) for kind in Kind}
+
+
+def _policy(settings: Settings, kind: Kind) -> Policy:
+    rate: str = getattr(settings.limits, f"{kind}_rate")
+    count, _, period = rate.partition("/")
+    burst: int = getattr(settings.limits, f"{kind}_burst")
+    try:
+        return Policy(count=int(count), period_s=_PERIODS_S[period], burst=burst)
+    except ValueError as error:
+        raise ValueError(f"limits.{kind}_rate and limits.{kind}_burst: too much to be counted") from error
+
+
+def trusted_proxies(settings: Settings) -> list[str]:
+    try:
+        return [str(ip_network(each)) for each in _listed(settings.api.trusted_proxies)]
+    except ValueError as error:
+        raise ValueError(f"api.trusted_proxies: {error}") from error
+
+
+def cursor_secrets(settings: Settings) -> tuple[Secret, ...]:
+    """Empty: nothing is set."""
+    given = settings.api.cursor_secret
+    secrets = tuple(Secret(each) for each in _listed(given.reveal() if given else None))
+    if any(len(secret.reveal().encode()) < MIN_SECRET_BYTES for secret in secrets):
+        raise ValueError(f"api.cursor_secret: each has at least {MIN_SECRET_BYTES} characters")
+    return secrets
+
+
+def _listed(text: str | None) -> list[str]:
+    return [each.strip() for each in (text or "").split(",") if each.strip()]

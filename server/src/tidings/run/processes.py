@@ -1,0 +1,81 @@
+"""Several processes of one kind on one machine, sharing a port: started, told to stop, and ended together.
+
+Nobody is restarted here: one that dies takes the others with it, and the platform starts the whole again.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+
+from tidings.run.options import cursor_secrets
+from tidings.run.settings import Settings
+
+_COMMAND = (sys.executable, "-c", "from tidings.run.cli import main; main()", "run")
+
+
+def run_several(kind: str, count: int, settings: Settings) -> int:
+    """The exit code of the first that ended badly, or 0."""
+    with _reserved(settings) as held:
+        port = held.getsockname()[1]
+        children = [
+            # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
+            subprocess.Popen(  # noqa: S603 - ourselves, and a kind that the command line knows
+                [*_COMMAND, kind], env=_environment(settings, port, n), start_new_session=True
+            )
+            for n in range(count)
+        ]
+        return _attend({child.pid: child for child in children})
+
+
+def _reserved(settings: Settings) -> socket.socket:
+    """Bound and not listening: keeps the port for the children, and picks one if any will do."""
+    family = socket.AF_INET6 if ":" in settings.api.host else socket.AF_INET
+    held = socket.socket(family, socket.SOCK_STREAM)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    held.bind((settings.api.host, settings.api.port))
+    return held
+
+
+def _environment(settings: Settings, port: int, number: int) -> Mapping[str, str]:
+    admin_port = settings.process.admin_port
+    given = {
+        **os.environ,
+        "TIDINGS_API_PORT": str(port),
+        "TIDINGS_API_SHARES_PORT": "true",
+        "TIDINGS_PROCESS_ADMIN_PORT": str(admin_port + number if admin_port else 0),
+    }
+    if not cursor_secrets(settings):
+        given["TIDINGS_API_CURSOR_SECRET"] = _COMMON_SECRET
+    return given
+
+
+_COMMON_SECRET = secrets.token_urlsafe(32)
+
+
+def _attend(children: dict[int, subprocess.Popen[bytes]]) -> int:
+    asked: set[int] = set()
+
+    def pass_on(number: int, _: object) -> None:
+        asked.add(number)
+        for pid in children:
+            with suppress(ProcessLookupError):  # it ended, and is taken off the list in a moment
+                os.kill(pid, number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, pass_on)
+    outcome = 0
+    while children:
+        pid, status = os.wait()
+        child = children.pop(pid, None)
+        if child is None:
+            continue
+        code = child.returncode = os.waitstatus_to_exitcode(status)
+        outcome = outcome or (code if code >= 0 else 128 - code)
+        if not asked:  # a second signal would tell those who are draining not to wait
+            pass_on(signal.SIGTERM, None)
+    return outcome

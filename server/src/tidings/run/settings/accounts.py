@@ -1,0 +1,109 @@
+"""Settings of who may come in: users' tokens and keys, logins by phone, sessions."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Endpoint = Annotated[str, Meta(pattern=r"^(aws|https?://.+)$")]
+SenderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,11}$")]
+
+
+class AccountsSettings(Struct, frozen=True, kw_only=True):
+    """Who may come in, for how long, and how long a process may go on with what it knew. The same in every process."""
+
+    token_max_lifetime_s: Annotated[
+        int,
+        Meta(description="The longest life that a user's token may have.", ge=60, le=30 * 86_400),
+    ] = 86_400
+    token_kept_s: Annotated[
+        float,
+        Meta(
+            description="For how long a token that was verified is taken again without a look at keys and "
+            "settings. 0: each is verified each time.",
+            ge=0,
+            le=60,
+        ),
+    ] = 10.0
+    tenant_refresh_s: Annotated[
+        float, Meta(description="Within this a change of a tenant's settings holds everywhere.", gt=0, le=600)
+    ] = 30.0
+    api_key_refresh_s: Annotated[
+        float, Meta(description="Within this a revoked API key stops working everywhere.", gt=0, le=600)
+    ] = 10.0
+    signing_key_refresh_s: Annotated[
+        float,
+        Meta(
+            description="How often registered keys are read; within twice this a retired one is known everywhere.",
+            gt=0,
+            le=600,
+        ),
+    ] = 15.0
+    jwks_refresh_s: Annotated[
+        float,
+        Meta(
+            description="How often a tenant's JWKS URL is fetched; within twice this a key that left it is refused.",
+            ge=10,
+            le=3600,
+        ),
+    ] = 300.0
+    jwks_unknown_kid_s: Annotated[
+        float,
+        Meta(description="Tokens with unknown keys cause one fetch per tenant in this time.", ge=1, le=600),
+    ] = 30.0
+    jwks_outage_s: Annotated[
+        float,
+        Meta(description="While the URL fails, keys are used until they are this old.", ge=60, le=86_400),
+    ] = 3600.0
+    jwks_timeout_s: Annotated[float, Meta(description="For a whole fetch.", gt=0, le=30)] = 3.0
+    jwks_max_bytes: Annotated[
+        int, Meta(description="The largest JWKS document that is taken.", ge=1024, le=1_048_576)
+    ] = 65_536
+    jwks_reach: Annotated[
+        Literal["public", "private", "local"],
+        Meta(
+            description="Where JWKS URLs may lead. `public`: public addresses, by https; `private`: those of "
+            "private networks too; `local`: this machine too, and by plain http: for development."
+        ),
+    ] = "public"
+    sign_up: Annotated[
+        Literal["open", "closed"],
+        Meta(
+            description="`open`: a number that nobody has becomes a user at its first login; `closed`: only numbers "
+            "of users that were made before are sent a code. Who asks can't tell."
+        ),
+    ] = "open"
+    code_life_s: Annotated[
+        int, Meta(description="How long a code that was sent by SMS is good.", ge=60, le=3600)
+    ] = 600
+    access_life_s: Annotated[int, Meta(description="How long an access token is good.", ge=60, le=3600)] = 600
+    session_idle_days: Annotated[
+        int, Meta(description="A session that is not refreshed for so long is over.", ge=1, le=3650)
+    ] = 60
+    session_check_s: Annotated[
+        float,
+        Meta(
+            description="Within this a session that was ended is refused everywhere, whatever its access token says.",
+            gt=0,
+            le=600,
+        ),
+    ] = 30.0
+    sms: Annotated[
+        Literal["console", "sns"],
+        Meta(
+            description="Who sends codes. `console`: printed, for development; `sns`: Amazon SNS (untried there)."
+        ),
+    ] = "console"
+    sms_text: Annotated[
+        str,
+        Meta(description="What is sent; `{code}` stands for the code.", pattern=r"\{code\}", max_length=140),
+    ] = "{code} is your code. Give it to nobody."
+    sms_region: Annotated[str | None, Meta(description="With `sns`: its region, if not `dynamo.region`.")] = (
+        None
+    )
+    sms_endpoint: Annotated[
+        Endpoint, Meta(description='With `sns`: "aws", or the URL of something that speaks its protocol.')
+    ] = "aws"
+    sms_sender_id: Annotated[
+        SenderName | None,
+        Meta(description="With `sns`: the sender that people see, where their country allows it."),
+    ] = None

@@ -1,0 +1,92 @@
+"""What tenants have set, in the table `tenants`: one blob with a version."""
+
+import msgspec
+
+from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.values import Item
+from tidings.tables.items.accounts import SETTINGS_KEY, TENANT
+from tidings.tables.keys import KeyPartError
+from tidings.tables.patterns import accounts as patterns
+from tidings.tenants.model import Tenant, TenantSettings
+from tidings.tenants.store.keys import unavailable
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(TenantSettings).decode
+
+
+class DynamoTenantStore:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def create(self, tenant: TenantId, settings: TenantSettings, at_ms: int, /) -> bool:
+        now = time_text(at_ms)
+        row = _key(tenant) | {
+            "name": settings.name,
+            "settings": _encode(settings),
+            "version": 1,
+            "created_at": now,
+            "updated_at": now,
+        }
+        try:
+            # not repeated by itself: who finds a tenant there must know that it is not his own first try
+            await self._client.put(patterns.CREATE_TENANT, row, condition="attribute_not_exists(tenant)")
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise unwritten(error) from error
+        return True
+
+    async def read(self, tenant: TenantId, /) -> Tenant | None:
+        try:
+            item = await self._client.get(patterns.READ_SETTINGS, _key(tenant))
+        except KeyPartError:
+            return None
+        except DynamoError as error:
+            raise unavailable(error) from error
+        return None if item is None else _tenant_of(item)
+
+    async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
+        try:
+            await self._client.update(
+                patterns.UPDATE_SETTINGS,
+                _key(tenant),
+                "SET #n = :name, settings = :settings, version = :next, updated_at = :now",
+                condition="version = :version",
+                names={"#n": "name"},
+                values={
+                    ":name": settings.name,
+                    ":settings": _encode(settings),
+                    ":version": version,
+                    ":next": version + 1,
+                    ":now": time_text(at_ms),
+                },
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise unwritten(error) from error
+        return True
+
+
+def unwritten(error: DynamoError) -> TidingsError:
+    if error.maybe_applied:
+        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table of the tenants did not answer in time: {error}")
+    return unavailable(error)
+
+
+def _key(tenant: TenantId) -> dict[str, object]:
+    return {"tenant": TENANT.render(tenant=tenant), "item": SETTINGS_KEY.render()}
+
+
+def _tenant_of(item: Item) -> Tenant:
+    return Tenant(
+        id=TenantId(item["tenant"]),
+        settings=_decode(item["settings"]),
+        version=int(item["version"]),
+        created_at_ms=time_ms(item["created_at"]),
+        updated_at_ms=time_ms(item["updated_at"]),
+    )

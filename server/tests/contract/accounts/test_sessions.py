@@ -1,0 +1,281 @@
+"""Sessions on both engines: rotation, retries, tokens used twice, and ending them."""
+
+import asyncio
+import os
+
+import pytest
+from fixtures.door import IDLE_S, KEPT_S, LAPTOP, OTHER_NUMBER, Door, OpenDoor, counts
+from fixtures.stage import code_of
+
+from tidings.accounts.model import Principal
+from tidings.accounts.records import Device, Grant, Session
+from tidings.accounts.refresh import spell
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceId, UserId, new_ulid
+from tidings.tables.patterns import accounts as patterns
+
+PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
+REFUSED = Code.CREDENTIAL_INVALID
+
+
+def retry_key() -> str:
+    return new_ulid()
+
+
+async def is_on(door: Door, grant: Grant) -> bool:
+    session = grant.session
+    return await door.session_rows.read(session.tenant, session.session) is not None
+
+
+async def test_a_refresh_gives_a_new_token_and_the_old_one_is_spent(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        first = (await door.log_in()).grant
+        second = await door.refresh(first, retry_key())
+        third = await door.refresh(second, retry_key())
+        tokens = {grant.refresh_token.reveal() for grant in (first, second, third)}
+        assert len(tokens) == 3
+        assert first.session.session == third.session.session
+        assert (await door.access.verify(third.access_token.reveal())).session == first.session.session
+
+
+async def test_a_refresh_carries_the_session_on_and_idleness_ends_it(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        for _ in range(2):
+            door.clock.now_s += IDLE_S - 1
+            grant = await door.refresh(grant, retry_key())
+        door.clock.now_s += IDLE_S
+        assert await code_of(door.refresh(grant, retry_key())) is REFUSED
+
+
+async def test_a_retry_whose_answer_was_lost_gets_the_same_token_however_late(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        grant, key = (await door.log_in()).grant, retry_key()
+        lost = await door.refresh(grant, key)
+        door.clock.now_s += 3 * 86_400
+        again = await door.refresh(grant, key)
+        assert again.refresh_token == lost.refresh_token
+        await door.access.verify(again.access_token.reveal())
+        await door.refresh(again, retry_key())
+
+
+@pytest.mark.parametrize("key", [None, "a-key-of-chance-1"])
+async def test_a_rotation_that_was_repeated_after_a_lost_answer_finds_itself(
+    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        rotate = door.session_rows.rotate
+
+        async def twice(after: Session) -> Session | None:
+            await rotate(after)
+            return await rotate(after)
+
+        monkeypatch.setattr(door.session_rows, "rotate", twice)
+        await door.refresh(await door.refresh(grant, key), key)
+
+
+@pytest.mark.parametrize("other_key", [None, "another-key-drawn"])
+async def test_a_spent_token_without_its_retry_key_ends_the_session(
+    open_door: OpenDoor, other_key: str | None
+) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        current = await door.refresh(grant, retry_key())
+        assert await code_of(door.refresh(grant, other_key)) is REFUSED
+        assert not await is_on(door, grant)
+        assert await code_of(door.refresh(current, retry_key())) is REFUSED
+
+
+async def test_a_refresh_without_a_key_has_no_retry(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        await door.refresh(grant)
+        assert await code_of(door.refresh(grant)) is REFUSED
+        assert not await is_on(door, grant)
+
+
+async def test_once_the_next_token_is_used_a_retry_of_the_one_before_ends_the_session(
+    open_door: OpenDoor,
+) -> None:
+    """Who holds the next one has had the answer: somebody else has the token and its key."""
+    async with open_door() as door:
+        grant, key = (await door.log_in()).grant, retry_key()
+        await door.refresh(await door.refresh(grant, key), retry_key())
+        assert await code_of(door.refresh(grant, key)) is REFUSED
+        assert not await is_on(door, grant)
+
+
+async def test_a_thief_who_refreshes_first_loses_the_session_when_its_owner_comes(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        stolen = (await door.log_in()).grant
+        thiefs = await door.refresh(stolen, retry_key())
+        assert await code_of(door.refresh(stolen, retry_key())) is REFUSED
+        assert await code_of(door.refresh(thiefs, retry_key())) is REFUSED
+
+
+async def test_who_only_knows_a_sessions_id_can_not_end_it(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        session = grant.session
+        for secret in (b"\x00" * 32, os.urandom(32)):
+            forged = spell(session.tenant, session.session, secret, lambda _: b"\x00" * 32)
+            assert await code_of(door.sessions.refresh(forged, retry_key())) is REFUSED
+        assert await is_on(door, grant)
+        await door.refresh(grant, retry_key())
+
+
+async def test_twenty_refreshes_at_once_with_one_key_get_one_token(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        grant, key = (await door.log_in()).grant, retry_key()
+        grants = await asyncio.gather(*(door.refresh(grant, key) for _ in range(20)))
+        assert len({each.refresh_token for each in grants}) == 1
+        await door.refresh(grants[0], retry_key())
+
+
+async def test_twenty_refreshes_at_once_with_keys_of_their_own_get_one_token_and_the_session_ends(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        tries = (door.refresh(grant, retry_key()) for _ in range(20))
+        ends = await asyncio.gather(*tries, return_exceptions=True)
+        winners = [end for end in ends if isinstance(end, Grant)]
+        assert len(winners) == 1
+        assert {end.code for end in ends if isinstance(end, TidingsError)} == {REFUSED}
+        assert not await is_on(door, grant)
+        assert await code_of(door.refresh(winners[0], retry_key())) is REFUSED
+
+
+async def test_a_token_of_another_tenants_session_is_refused(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        token = (await door.log_in()).grant.refresh_token.reveal()
+        moved = token.replace(f"tdr.{door.tenant}.", f"tdr.{door.tenant}x.")
+        assert await code_of(door.sessions.refresh(moved, retry_key())) is REFUSED
+        assert set(door.key_store.rows) == {door.tenant}
+
+
+async def test_sessions_are_listed_by_device_and_ended_one_by_one(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        login = await door.log_in()
+        door.clock.now_s += 1
+        other = await door.log_in(device=PHONE)
+        user = login.user.user
+        assert [row.device for row in await door.sessions.list(door.tenant, user)] == [LAPTOP, PHONE]
+        assert await door.sessions.revoke(door.tenant, user, login.grant.session.session)
+        assert not await door.sessions.revoke(door.tenant, user, login.grant.session.session)
+        assert [row.device for row in await door.sessions.list(door.tenant, user)] == [PHONE]
+        assert await code_of(door.refresh(login.grant, retry_key())) is REFUSED
+        await door.refresh(other.grant, retry_key())
+
+
+async def test_nobody_ends_a_session_of_another_user(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        mine, theirs = await door.log_in(), await door.log_in(OTHER_NUMBER)
+        session = theirs.grant.session.session
+        assert not await door.sessions.revoke(door.tenant, mine.user.user, session)
+        await door.refresh(theirs.grant, retry_key())
+
+
+async def test_all_sessions_end_together_and_those_of_others_go_on(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        logins = [await door.log_in(), await door.log_in(device=PHONE)]
+        other = await door.log_in(OTHER_NUMBER)
+        assert await door.sessions.revoke_all(door.tenant, logins[0].user.user) == 2
+        assert [await code_of(door.refresh(login.grant, retry_key())) for login in logins] == [REFUSED] * 2
+        await door.refresh(other.grant, retry_key())
+        await door.refresh((await door.log_in()).grant, retry_key())
+
+
+async def test_a_session_that_the_index_does_not_show_yet_ends_with_the_others(
+    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_door() as door:
+        login = await door.log_in()
+
+        async def nothing(*_: object) -> list[object]:
+            return []
+
+        monkeypatch.setattr(door.session_rows, "list", nothing)
+        assert await door.sessions.revoke_all(door.tenant, login.user.user) == 0
+        assert await is_on(door, login.grant)
+        principal = await door.access.verify(login.grant.access_token.reveal())
+        assert await code_of(door.live.validate(principal)) is REFUSED
+        assert await code_of(door.refresh(login.grant, retry_key())) is REFUSED
+        assert not await is_on(door, login.grant)
+
+
+async def test_a_login_that_is_under_way_while_all_sessions_end_is_over_too(open_door: OpenDoor) -> None:
+    """Its user was read before, its row is written after."""
+    async with open_door() as door:
+        user = (await door.log_in()).user
+        await door.sessions.revoke_all(door.tenant, user.user)
+        late = await door.sessions.begin(user, PHONE)
+        assert await code_of(door.refresh(late, retry_key())) is REFUSED
+
+
+async def test_ending_the_sessions_of_nobody_is_said_so(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        assert await code_of(door.sessions.revoke_all(door.tenant, UserId("ghost"))) is Code.USER_NOT_FOUND
+        assert await code_of(door.sessions.list(door.tenant, UserId("ghost"))) is Code.USER_NOT_FOUND
+
+
+async def test_an_ended_session_is_refused_within_the_time_that_is_said(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        login = await door.log_in()
+        principal = await door.access.verify(login.grant.access_token.reveal())
+        await door.live.validate(principal)
+        await door.sessions.revoke(door.tenant, login.user.user, login.grant.session.session)
+        door.clock.now_s += KEPT_S - 1
+        await door.live.validate(principal)
+        door.clock.now_s += 1
+        assert await code_of(door.live.validate(principal)) is REFUSED
+
+
+async def test_many_requests_of_a_session_cost_one_look(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        login = await door.log_in()
+        principal = await door.access.verify(login.grant.access_token.reveal())
+        before = counts(door, "calls")
+        await asyncio.gather(*(door.live.validate(principal) for _ in range(50)))
+        assert counts(door, "calls") - before == {
+            patterns.VALIDATE_SESSION.name: 1,
+            patterns.CONFIRM_USER.name: 1,
+        }
+
+
+async def test_a_session_that_a_late_read_does_not_show_yet_is_not_refused(
+    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_door() as door:
+        login = await door.log_in()
+        principal = await door.access.verify(login.grant.access_token.reveal())
+
+        async def nothing(*_: object) -> None:
+            return None
+
+        monkeypatch.setattr(door.session_rows, "peek", nothing)
+        await door.live.validate(principal)
+
+
+async def test_a_session_is_good_for_its_own_user_and_device_alone(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        session = (await door.log_in()).grant.session
+        other = await door.log_in(OTHER_NUMBER)
+        for user, device in ((other.user.user, LAPTOP.id), (session.user, PHONE.id)):
+            forged = Principal(tenant=door.tenant, user=user, device=device, session=session.session)
+            assert await code_of(door.live.validate(forged)) is REFUSED
+
+
+async def test_the_units_of_a_refresh(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        written, read = counts(door, "write_units"), counts(door, "read_units")
+        await door.refresh(grant, retry_key())
+        assert counts(door, "write_units") - written == {patterns.ROTATE_SESSION.name: 1}
+        assert counts(door, "read_units") - read == {
+            patterns.READ_SESSION.name: 1,
+            patterns.CONFIRM_USER.name: 1,
+        }

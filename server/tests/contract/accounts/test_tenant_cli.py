@@ -1,0 +1,143 @@
+"""`tidings tenant` and `tidings token` on a real table, as an operator would use them."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from fixtures.engines import Space
+from fixtures.memory_accounts import claims_of, mint, pair
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.cli import tidings
+
+type Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDINGS_DYNAMO_ENDPOINT", tables.url)
+    monkeypatch.setenv("TIDINGS_DYNAMO_REGION", REGION)
+    monkeypatch.setenv("TIDINGS_DYNAMO_TABLE_PREFIX", tables.prefix)
+
+    def invoke(*words: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(tidings, words, input=stdin)
+
+    return invoke
+
+
+@pytest.fixture
+def tenant(run: Run, space: Space) -> str:
+    assert run("tenant", "create", space.tenant).exit_code == 0
+    return space.tenant
+
+
+def error_of(result: Result) -> TidingsError:
+    assert isinstance(result.exception, TidingsError)
+    return result.exception
+
+
+def test_from_a_new_tenant_to_a_user_who_is_let_in_and_out_again(run: Run, tenant: str) -> None:
+    made = run("tenant", "key", "new", tenant)
+    private = json.loads(made.stdout)
+    assert "once" in made.stderr
+    assert private["d"] not in made.stderr
+    Path("key.json").write_text(made.stdout)
+    minted = run("token", "mint", "--tenant", tenant, "--user", "anna", "--key", "key.json", "--for", "15m")
+    token = minted.stdout.strip()
+    checked = run("token", "check", token)
+    assert f"ok: tenant {tenant}\nuser anna" in checked.stdout
+    assert run("token", "check", "-", stdin=token + "\n").stdout == checked.stdout
+    assert private["kid"] in run("tenant", "key", "list", tenant).stdout
+    assert private["d"] not in run("tenant", "key", "list", tenant).stdout
+    run("tenant", "key", "retire", tenant, private["kid"])
+    refused = error_of(run("token", "check", token))
+    assert (refused.code, "retired" in refused.message) == (Code.CREDENTIAL_INVALID, True)
+
+
+def test_an_api_key_is_issued_shown_once_rotated_and_revoked(run: Run, tenant: str) -> None:
+    issued = run(
+        "tenant", "api-key", "new", tenant, "--name", "backend", "--scope", "users", "--scope", "tenant"
+    )
+    text = issued.stdout.strip()
+    key_id, secret = text.split(".")[2:]
+    assert "once" in issued.stderr
+    assert secret not in issued.stderr
+    assert "tenant, users" in run("token", "check", text).stdout
+    rotated = run("tenant", "api-key", "rotate", tenant, key_id).stdout.strip()
+    assert "ok" in run("token", "check", rotated).stdout
+    assert "within 10 s" in run("tenant", "api-key", "revoke", tenant, key_id).stdout
+    assert "revoked" in error_of(run("token", "check", text)).message
+    listed = run("tenant", "api-key", "list", tenant).stdout
+    assert key_id in listed
+    assert secret not in listed
+
+
+def test_the_exact_reason_is_told_to_an_operator(run: Run, tenant: str) -> None:
+    key = pair("their-own")
+    Path("key.json").write_text(json.dumps(key))
+    assert run("tenant", "key", "add", tenant, "key.json").exit_code == 0
+    for claims, code, reason in (
+        ({"exp": 1000, "iat": 900}, Code.CREDENTIAL_EXPIRED, "it was over"),
+        ({"aud": "other"}, Code.CREDENTIAL_INVALID, "`aud`"),
+        ({"sub": "a#b"}, Code.CREDENTIAL_INVALID, "`sub`"),
+        ({"tenant": "nobody-here"}, Code.CREDENTIAL_INVALID, "no tenant"),
+    ):
+        token = mint(key, claims_of(**({"tenant": tenant} | claims)))
+        error = error_of(run("token", "check", token))
+        assert error.code is code
+        assert reason in error.message
+
+
+def test_settings_are_changed_one_by_one(run: Run, tenant: str) -> None:
+    url = "https://id.example/keys"
+    run("tenant", "set", tenant, "--name", "Acme", "--jwks-url", url, "--rate", "user=0.5/7", "--phone-login")
+    shown = run("tenant", "set", tenant, "--skew-s", "5", "--audience", "a", "--audience", "b").stdout
+    shown = re.sub(r" +", " ", shown)
+    for line in ("name Acme", f"JWKS URL {url}", "clock skew 5 s", "phone login on", "audiences a, b"):
+        assert line in shown
+    assert "rate per user 0.5/s, 7 at once" in shown
+    back = run(
+        "tenant", "set", tenant, "--jwks-url", "none", "--rate", "user=default", "--no-phone-login"
+    ).stdout
+    back = re.sub(r" +", " ", back)
+    assert "JWKS URL -" in back
+    assert "rate per user as the installation has it" in back
+    assert "version 4" in back
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tenant", "create", "TENANT"),
+        ("tenant", "create", "Not An Id"),
+        ("tenant", "show", "nobody"),
+        ("tenant", "key", "new", "nobody"),
+        ("tenant", "api-key", "new", "nobody", "--name", "x", "--scope", "users"),
+        ("tenant", "set", "TENANT", "--skew-s", "301"),
+        ("tenant", "set", "TENANT", "--jwks-url", "http://127.0.0.1/keys"),
+        ("tenant", "set", "TENANT", "--rate", "user"),
+        ("tenant", "set", "TENANT", "--rate", "nobody=1/1"),
+        ("tenant", "set", "TENANT", "--rate", "user=0/1"),
+        ("tenant", "set", "TENANT", "--rate", "user=nan/1"),
+        ("tenant", "key", "retire", "TENANT", "nothing"),
+        ("tenant", "api-key", "revoke", "TENANT", "nothing"),
+        ("tenant", "api-key", "revoke", "TENANT", "a#b"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_told_in_words(run: Run, tenant: str, words: tuple[str, ...]) -> None:
+    given = [tenant if word == "TENANT" else word for word in words]
+    assert error_of(run(*given)).code is Code.REQUEST_INVALID
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"kty": "RSA"}', "PUBLIC"])
+def test_a_key_that_can_not_sign_is_refused(run: Run, content: str) -> None:
+    key = {name: value for name, value in pair("k").items() if name != "d"}
+    Path("key.json").write_text(json.dumps(key) if content == "PUBLIC" else content)
+    result = run("token", "mint", "--tenant", "acme", "--user", "anna", "--key", "key.json")
+    assert error_of(result).code is Code.REQUEST_INVALID

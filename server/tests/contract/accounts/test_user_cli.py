@@ -1,0 +1,74 @@
+"""`tidings user` on both engines, as an operator types it."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from fixtures.door import NUMBER, OpenDoor
+from fixtures.engines import Space
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.cli import tidings
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDINGS_DYNAMO_ENDPOINT", tables.url)
+    monkeypatch.setenv("TIDINGS_DYNAMO_REGION", REGION)
+    monkeypatch.setenv("TIDINGS_DYNAMO_TABLE_PREFIX", tables.prefix)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def typed(*words: str) -> Result:
+    return CliRunner().invoke(tidings, ["user", *words])
+
+
+def fails_with(result: Result) -> Code:
+    assert isinstance(result.exception, TidingsError)
+    return result.exception.code
+
+
+def test_a_user_is_made_and_shown(space: Space) -> None:
+    made = typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna", "--json")
+    assert made.exit_code == 0, made.output
+    user = json.loads(made.output)
+    assert (user["tenant"], user["user"], user["phone"]) == (space.tenant, "anna", NUMBER)
+    assert json.loads(typed("show", space.tenant, "anna", "--json").output) == user
+    assert json.loads(typed("show", space.tenant, "--phone", NUMBER, "--json").output) == user
+    plain = typed("show", space.tenant, "anna").output
+    assert "Anna" in plain
+    assert NUMBER in plain
+
+
+def test_what_is_wrong_is_said(space: Space) -> None:
+    typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
+    assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS
+    assert fails_with(typed("create", space.tenant, "--phone", NUMBER)) is Code.PHONE_TAKEN
+    assert fails_with(typed("create", space.tenant, "--phone", "0151")) is Code.REQUEST_INVALID
+    assert fails_with(typed("create", "_system", "--id", "anna")) is Code.REQUEST_INVALID
+    assert fails_with(typed("show", space.tenant, "ben")) is Code.USER_NOT_FOUND
+    assert fails_with(typed("show", space.tenant, "--phone", "+4915100000000")) is Code.USER_NOT_FOUND
+    assert fails_with(typed("end-sessions", space.tenant, "ben")) is Code.USER_NOT_FOUND
+    assert typed("show", space.tenant).exit_code == 2
+
+
+def test_sessions_are_listed_and_ended(open_door: OpenDoor, space: Space) -> None:
+    async def log_in_three_times() -> str:
+        async with open_door() as door:
+            users = [(await door.log_in()).user.user for _ in range(3)]
+            return users[0]
+
+    user = asyncio.run(log_in_three_times())
+    listed = json.loads(typed("sessions", space.tenant, user, "--json").output)
+    assert [session["device"] for session in listed] == ["laptop"] * 3
+    assert all("hash" not in name for session in listed for name in session)
+    assert "Anna's laptop" in typed("sessions", space.tenant, user).output
+    one = listed[0]["session"]
+    assert "1 sessions ended" in typed("end-sessions", space.tenant, user, "--session", one).output
+    assert typed("end-sessions", space.tenant, user, "--session", one).exit_code == 1
+    assert json.loads(typed("end-sessions", space.tenant, user, "--json").output) == {"ended": 2}
+    assert json.loads(typed("sessions", space.tenant, user, "--json").output) == []

@@ -1,0 +1,135 @@
+"""Users on both engines: one per number, whoever races."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+from fixtures.door import NUMBER, OTHER_NUMBER, OpenDoor, counts
+from fixtures.stage import code_of
+from msgspec.structs import replace
+
+from tidings.accounts.records import Phone, ProfileChange
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import TenantId, UserId
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.queries import Query
+from tidings.tables.items.accounts import PHONE
+from tidings.tables.patterns import accounts as patterns
+
+MINE = Phone(NUMBER)
+ANNA = UserId("anna")
+
+
+async def test_a_user_is_read_as_it_was_made(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        made = await door.users.create(
+            door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/anna.png"
+        )
+        assert await door.users.read(door.tenant, ANNA) == made
+        assert await door.users.by_phone(door.tenant, MINE) == made
+
+
+async def test_an_id_and_a_number_are_given_once(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        await door.users.create(door.tenant, ANNA, phone=MINE)
+        other = Phone(OTHER_NUMBER)
+        assert await code_of(door.users.create(door.tenant, ANNA)) is Code.USER_EXISTS
+        assert await code_of(door.users.create(door.tenant, ANNA, phone=other)) is Code.USER_EXISTS
+        assert await code_of(door.users.create(door.tenant, UserId("ben"), phone=MINE)) is Code.PHONE_TAKEN
+        assert await door.users.by_phone(door.tenant, other) is None
+        assert await code_of(door.users.read(door.tenant, UserId("ben"))) is Code.USER_NOT_FOUND
+
+
+async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        other = TenantId(door.tenant + "x")
+        mine = await door.users.create(door.tenant, ANNA, phone=MINE)
+        theirs = await door.users.create(other, ANNA, phone=MINE, display_name="Another Anna")
+        assert await door.users.by_phone(door.tenant, MINE) == mine
+        assert await door.users.by_phone(other, MINE) == theirs
+
+
+async def test_of_twenty_who_make_the_user_of_one_number_at_once_all_get_the_same(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        made = await asyncio.gather(*(door.users.for_phone(door.tenant, MINE) for _ in range(20)))
+        assert len({user.user for user, _ in made}) == 1
+        assert sum(is_new for _, is_new in made) == 1
+
+
+async def test_a_claim_is_not_shown_as_a_user(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        await door.users.create(door.tenant, ANNA, phone=MINE)
+        found = await door.users.read_many(door.tenant, [ANNA, UserId("phone"), UserId("ghost"), ANNA])
+        assert set(found) == {ANNA}
+
+
+async def test_the_index_shows_a_number_once(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        await door.users.create(door.tenant, ANNA, phone=MINE)
+        by_number = Query(
+            condition="phone_number = :n", values={":n": PHONE.render(tenant=door.tenant, phone=MINE)}
+        )
+        page = await door.client.query(patterns.FIND_BY_PHONE, by_number)
+        assert [item["user_id"] for item in page.items] == [f"{door.tenant}#{ANNA}"]
+
+
+@pytest.mark.parametrize("phone", [None, MINE])
+async def test_a_creation_that_was_repeated_after_a_lost_answer_finds_itself(
+    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch, phone: Phone | None
+) -> None:
+    async with open_door() as door:
+        for name in ("put", "transact_write"):
+            monkeypatch.setattr(door.client, name, repeated(getattr(door.client, name)))
+        made = await door.users.create(door.tenant, ANNA, phone=phone)
+        assert await door.users.read(door.tenant, ANNA) == made
+        # that of somebody else is not taken for one's own
+        other = door.users.create(door.tenant, ANNA, phone=phone, display_name="Another")
+        assert await code_of(other) in (Code.USER_EXISTS, Code.PHONE_TAKEN)
+
+
+def repeated[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """As the client does after a try that was applied and not answered."""
+
+    async def again(*given: P.args, **named: P.kwargs) -> T:
+        with contextlib.suppress(DynamoError):
+            await call(*given, **named)
+        try:
+            return await call(*given, **named)
+        except DynamoError as error:
+            error.maybe_applied = True
+            raise
+
+    return again
+
+
+async def test_a_profile_changes_where_it_is_told_to_and_nowhere_else(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        made = await door.users.create(
+            door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/1"
+        )
+        door.clock.now_s += 5
+        named = await door.users.update(door.tenant, ANNA, ProfileChange(display_name="Anne"))
+        assert named == replace(made, display_name="Anne", updated_at_ms=made.updated_at_ms + 5000)
+        bare = await door.users.update(door.tenant, ANNA, ProfileChange(avatar_uri=None, display_name="Änne"))
+        assert bare == replace(named, display_name="Änne", avatar_uri=None)
+        assert await door.users.read(door.tenant, ANNA) == bare
+
+
+async def test_a_user_who_is_not_there_is_not_made_by_a_change(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        change = ProfileChange(display_name="Nobody")
+        assert await code_of(door.users.update(door.tenant, ANNA, change)) is Code.USER_NOT_FOUND
+        assert await code_of(door.users.read(door.tenant, ANNA)) is Code.USER_NOT_FOUND
+
+
+async def test_the_units_of_a_new_user(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        await door.users.for_phone(door.tenant, MINE)
+        assert counts(door, "write_units") == {
+            patterns.CREATE_WITH_PHONE.name: 4,
+            patterns.FIND_CLAIM.name: 0,
+        }
+        assert +counts(door, "read_units") == {patterns.FIND_CLAIM.name: 1}

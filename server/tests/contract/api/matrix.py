@@ -1,0 +1,208 @@
+"""For every route of the description: one good call, and what somebody must get who has no business there.
+
+A route that has no example here fails the test, so a new one can't be forgotten.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from fixtures.house import House
+from fixtures.stage import ANNA, BEN, CLEO, DORA, by
+
+from tidings.accounts.model import Scope
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+
+
+class Reach(Enum):
+    """What a call is about, and so who has no business there."""
+
+    CHAT = auto()
+    """A chat: its members' only."""
+    PAST = auto()
+    """A chat's log: who was removed still sees what was said while he was in."""
+    OWN = auto()
+    """The caller's own; another caller gets another thing, and this tenant does not change."""
+    TENANT = auto()
+    """For everybody of the tenant."""
+    SERVER = auto()
+    """For the tenant's server, with the scope `users`."""
+    OPEN = auto()
+    """For those who have no credential yet."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """`{chat}` and `{message}` in the path are put in from the scene. `caller` may do it; None: the tenant's server."""
+
+    path: str
+    body: dict[str, Any] | None = None
+    reach: Reach = Reach.CHAT
+    caller: UserId = ANNA
+
+
+SAID = {"text": "hi", "client_message_id": "matrix"}
+SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
+REDEEMED = {
+    "tenant": "{tenant}",
+    "challenge": "ORUGS4ZANFZSAYJAMNUGC3DMMV",
+    "phone": "+4915112345678",
+    "code": "123456",
+    "device": {"id": "laptop"},
+}
+EXAMPLES: dict[str, Example] = {
+    "create_group": Example(
+        "/v1/groups", {"name": "n", "members": [BEN], "client_message_id": "new"}, Reach.OWN
+    ),
+    "open_direct": Example("/v1/directs", {"user": "eve"}, Reach.OWN),
+    "get_chat": Example("/v1/chats/{chat}"),
+    "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
+    "list_chats": Example("/v1/chats", reach=Reach.OWN),
+    "change_chat_settings": Example("/v1/chats/{chat}/settings", {"is_pinned": True}),
+    "mark_read": Example("/v1/chats/{chat}/read", {"sequence": 2}),
+    "mark_delivered": Example("/v1/chats/{chat}/delivered", {"sequence": 2}),
+    "list_blocks": Example("/v1/blocks", reach=Reach.OWN),
+    "block_user": Example("/v1/blocks/eve", reach=Reach.OWN),
+    "unblock_user": Example("/v1/blocks/eve", reach=Reach.OWN),
+    "list_members": Example("/v1/chats/{chat}/members"),
+    "add_members": Example("/v1/chats/{chat}/members", {"users": ["eve"]}),
+    "remove_member": Example("/v1/chats/{chat}/members/ben"),
+    "change_role": Example("/v1/chats/{chat}/members/ben/role", {"role": "admin"}),
+    "transfer_chat": Example("/v1/chats/{chat}/owner", {"user": "ben"}),
+    "send_message": Example("/v1/chats/{chat}/messages", SAID),
+    "list_messages": Example("/v1/chats/{chat}/messages", reach=Reach.PAST),
+    "get_message": Example("/v1/messages/{message}", reach=Reach.PAST),
+    "get_status": Example("/v1/messages/{message}/status", reach=Reach.PAST),
+    "edit_message": Example("/v1/messages/{message}", {"text": "other"}),
+    "redact_message": Example("/v1/messages/{message}"),
+    "react": Example("/v1/messages/{message}/reactions/+1"),
+    "unreact": Example("/v1/messages/{message}/reactions/ok"),
+    "list_sessions": Example("/v1/sessions", reach=Reach.OWN),
+    "end_session": Example(f"/v1/sessions/{SESSION}", reach=Reach.OWN),
+    "end_sessions": Example("/v1/sessions", reach=Reach.OWN),
+    "get_me": Example("/v1/me", reach=Reach.OWN),
+    "change_me": Example("/v1/me", {"avatar_uri": "https://img.example.com/a.png"}, Reach.OWN),
+    "get_user": Example("/v1/users/anna", reach=Reach.TENANT),
+    "list_users": Example("/v1/users?ids=anna&ids=ben", reach=Reach.TENANT),
+    "create_user": Example("/v1/users", {"id": "eve"}, Reach.SERVER),
+    "change_user": Example("/v1/users/anna", {"avatar_uri": None}, Reach.SERVER),
+    "list_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),
+    "end_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),
+    "ask_for_code": Example("/v1/login/phone", {"tenant": "{tenant}", "phone": "+4915112345678"}, Reach.OPEN),
+    "redeem_code": Example("/v1/login/phone/redeem", REDEEMED, Reach.OPEN),
+    "refresh_session": Example("/v1/login/refresh", {"refresh_token": "tdr.x.y.z"}, Reach.OPEN),
+}
+
+
+@dataclass
+class Scene:
+    """A group of anna and ben, from which cleo was removed; dora has never been in it.
+
+    `later` was said after cleo left, `private` is anna's name: neither may be seen by who has no business there.
+    """
+
+    house: House
+    chat: ChatKey
+    message: str
+    later: str = "said after cleo left"
+    private: str = "Anna of this tenant"
+
+    def call(self, example: Example, app: FastAPI, method: str) -> Callable[..., Awaitable[httpx.Response]]:
+        path = example.path.format(chat=self.chat.chat, message=self.message)
+        body = example.body and {
+            name: self.house.stage.tenant if value == "{tenant}" else value
+            for name, value in example.body.items()
+        }
+
+        async def send(bearer: str | None, named: UserId | None = None) -> httpx.Response:
+            headers = {} if bearer is None else {"authorization": f"Bearer {bearer}"}
+            headers |= {} if named is None else {"tidings-user": named}
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
+                return await client.request(method.upper(), path, json=body, headers=headers)
+
+        return send
+
+    def rightful(self, example: Example) -> str | None:
+        ring, tenant = self.house.ring, self.house.stage.tenant
+        if example.reach is Reach.OPEN:
+            return None
+        if example.reach is Reach.SERVER:
+            return ring.server(tenant, Scope.USERS)
+        return ring.user(tenant, example.caller)
+
+
+async def set_scene(house: House) -> Scene:
+    stage = house.stage
+    chat = await stage.group(BEN, CLEO)
+    sent = await stage.send(chat, ANNA, "said while cleo was in")
+    await house.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
+    await stage.manage.remove(chat, by(ANNA), CLEO)
+    await stage.send(chat, ANNA, Scene.later)
+    await house.settle()
+    await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
+    return Scene(house, chat, sent.message_id)
+
+
+DONE, REFUSED, BARRED, UNKNOWN = (
+    frozenset({200, 201, 204}),
+    frozenset({403, 404}),
+    frozenset({403}),
+    frozenset({401}),
+)
+
+FROM_ELSEWHERE = {
+    Reach.CHAT: REFUSED,
+    Reach.PAST: REFUSED,
+    Reach.OWN: DONE | {404},
+    Reach.TENANT: {200, 404},
+    Reach.SERVER: BARRED,
+}
+STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
+REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
+
+
+async def breaches(scene: Scene, app: FastAPI, method: str, example: Example) -> list[str]:
+    """What went through that should not have. Empty: all refused, and nothing was written."""
+    before = await scene.house.stage.kinds(scene.chat)
+    send = scene.call(example, app, method)
+    found = [
+        f"{who}: {answer.status_code} {answer.text}"
+        for who, credential, named, allowed in callers(scene, example)
+        if _is_breach(scene, answer := await send(credential, named), allowed)
+    ]
+    if await scene.house.stage.kinds(scene.chat) != before:
+        found.append("something was written")
+    return found
+
+
+type Uncalled = tuple[str, str | None, UserId | None, Collection[int]]
+"""Who, with what, in whose name; and the statuses that are right for him."""
+
+
+def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
+    ring, tenant, reach = scene.house.ring, scene.house.stage.tenant, example.reach
+    other = TenantId(f"{tenant}-other")
+    ring.expired.add("was good once")
+    yield "no credential", None, None, UNKNOWN
+    yield "a forged one", "forged", None, UNKNOWN
+    yield "an expired one", "was good once", None, UNKNOWN
+    yield "a server without a scope", ring.server(tenant), None, {400, 403}
+    yield "a server without the scope for it", ring.server(tenant, Scope.TENANT), ANNA, BARRED
+    yield "a user in another's name", ring.user(tenant, DORA), ANNA, BARRED
+    yield "another tenant's user of the same name", ring.user(other, ANNA), None, FROM_ELSEWHERE[reach]
+    acting = ring.server(other, Scope.ACT_AS_USER)
+    yield "another tenant's server in her name", acting, ANNA, FROM_ELSEWHERE[reach]
+    looking = DONE | {400, 404} if reach in {Reach.SERVER, Reach.TENANT} else {400, *REFUSED}
+    yield "another tenant's server", ring.server(other, Scope.USERS), None, looking
+    if reach in STRANGERS:
+        yield "a stranger", ring.user(tenant, DORA), None, STRANGERS[reach]
+        yield "a removed member", ring.user(tenant, CLEO), None, REMOVED[reach]
+
+
+def _is_breach(scene: Scene, answer: httpx.Response, allowed: Collection[int]) -> bool:
+    shows = scene.later in answer.text or scene.private in answer.text
+    return answer.status_code not in allowed or shows

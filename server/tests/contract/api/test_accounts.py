@@ -1,0 +1,136 @@
+"""Logins, sessions and users over HTTP, on both engines."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fixtures.door import NUMBER, wrong
+from fixtures.house import House
+from fixtures.stage import ANNA, BEN, Play, Stage
+
+from tidings.accounts.model import Scope
+from tidings.accounts.ports import Bucket
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import TenantId, UserId
+
+DEVICE = {"id": "laptop", "name": "Anna's laptop"}
+RETRY = {"idempotency-key": "drawn-by-chance-0001"}
+
+
+@asynccontextmanager
+async def sending(house: House) -> AsyncIterator[None]:
+    """Somebody takes codes out of the outbox."""
+    running = asyncio.create_task(house.door.outbox.run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def log_in(house: House) -> Any:
+    nobody = house.holder(None)
+    asked = {"tenant": house.stage.tenant, "phone": NUMBER}
+    challenge = (await nobody.ok("POST", "/v1/login/phone", asked))["challenge"]
+    answer = asked | {"challenge": challenge, "device": DEVICE, "code": await house.door.code()}
+    return await nobody.ok("POST", "/v1/login/phone/redeem", answer)
+
+
+def test_a_phone_logs_in_refreshes_and_out(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        async with sending(house):
+            login = await log_in(house)
+        assert (login["is_new"], login["user"]["phone"]) == (True, NUMBER)
+        principal = await house.door.access.verify(login["tokens"]["access_token"])
+        assert (principal.tenant, principal.user) == (stage.tenant, login["user"]["id"])
+        nobody, old = house.holder(None), {"refresh_token": login["tokens"]["refresh_token"]}
+        new = await nobody.ok("POST", "/v1/login/refresh", old, headers=RETRY)
+        again = await nobody.ok("POST", "/v1/login/refresh", old, headers=RETRY)
+        assert new["refresh_token"] == again["refresh_token"] != old["refresh_token"]
+        user = house.user(UserId(login["user"]["id"]))
+        (session,) = (await user.ok("GET", "/v1/sessions"))["sessions"]
+        assert (session["id"], session["device"]) == (new["session"], DEVICE)
+        await user.ok("DELETE", f"/v1/sessions/{session['id']}")
+        fresh = {"refresh_token": new["refresh_token"]}
+        assert await nobody.code("POST", "/v1/login/refresh", fresh) is Code.CREDENTIAL_INVALID
+
+    play(scene)
+
+
+def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        nobody = house.holder(None)
+        asked = {"tenant": stage.tenant, "phone": NUMBER}
+        async with sending(house):
+            challenge = (await nobody.ok("POST", "/v1/login/phone", asked))["challenge"]
+            answer = asked | {"challenge": challenge, "device": DEVICE, "code": await house.door.code()}
+        redeem = ("POST", "/v1/login/phone/redeem")
+        bad = [
+            answer | {"code": wrong(answer["code"])},
+            answer | {"challenge": "A" * 26},
+            answer | {"tenant": "unknown"},
+        ]
+        answers = [await nobody(*redeem, each) for each in bad]
+        told = {(each.status_code, each.json()["code"], each.json()["detail"]) for each in answers}
+        assert told == {(401, Code.CREDENTIAL_INVALID, "This is not, or no longer, a way in.")}
+        await nobody.ok(*redeem, answer)
+        assert await nobody.code(*redeem, answer) is Code.CREDENTIAL_INVALID
+
+    play(scene)
+
+
+def test_codes_are_limited_and_it_is_told_for_how_long(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        house.door.limits.most = {Bucket.CODE_NUMBER: 1}
+        asked = ("POST", "/v1/login/phone", {"tenant": stage.tenant, "phone": NUMBER})
+        await house.holder(None).ok(*asked)
+        limited = await house.holder(None)(*asked)
+        assert (limited.status_code, limited.headers["retry-after"]) == (429, "60")
+        assert limited.json()["retry_after_ms"] == 60_000
+
+    play(scene)
+
+
+def test_a_server_makes_users_who_keep_their_own_profile(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        server, anna, ben = house.server(Scope.USERS), house.user(ANNA), house.user(BEN)
+        new = {"id": ANNA, "phone": NUMBER, "display_name": "Anna"}
+        await server.ok("POST", "/v1/users", new)
+        assert await server.code("POST", "/v1/users", new | {"phone": None}) is Code.USER_EXISTS
+        assert await server.code("POST", "/v1/users", {"id": BEN, "phone": NUMBER}) is Code.PHONE_TAKEN
+        made = await server.ok("POST", "/v1/users", {})
+        assert len(made["id"]) == 26
+        changed = await anna.ok("PATCH", "/v1/me", {"avatar_uri": "https://img.example.com/a.png"})
+        assert (changed["display_name"], changed["avatar_uri"]) == ("Anna", "https://img.example.com/a.png")
+        assert (await server.ok("PATCH", f"/v1/users/{ANNA}", {"avatar_uri": None})).get("avatar_uri") is None
+        assert (await anna.ok("GET", "/v1/me"))["phone"] == NUMBER
+        assert (await server.ok("GET", f"/v1/users/{ANNA}"))["phone"] == NUMBER
+        assert "phone" not in await ben.ok("GET", f"/v1/users/{ANNA}")
+        many = await ben.ok("GET", f"/v1/users?ids={ANNA}&ids={BEN}&ids={ANNA}")
+        assert [user["id"] for user in many["users"]] == [ANNA]
+        assert "phone" not in many["users"][0]
+        assert await ben.code("GET", "/v1/me") is Code.USER_NOT_FOUND
+
+    play(scene)
+
+
+def test_a_server_ends_the_sessions_of_its_own_users_only(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        async with sending(house):
+            login = await log_in(house)
+        at = f"/v1/users/{login['user']['id']}/sessions"
+        other = house.holder(house.ring.server(TenantId(f"{stage.tenant}-other"), Scope.USERS))
+        assert await other.code("DELETE", at) is Code.USER_NOT_FOUND
+        server = house.server(Scope.USERS)
+        assert len((await server.ok("GET", at))["sessions"]) == 1
+        await server.ok("DELETE", at)
+        refresh = {"refresh_token": login["tokens"]["refresh_token"]}
+        assert await house.holder(None).code("POST", "/v1/login/refresh", refresh) is Code.CREDENTIAL_INVALID
+
+    play(scene)

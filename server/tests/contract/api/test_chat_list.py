@@ -1,0 +1,108 @@
+"""The chat list, watermarks and ticks over HTTP, on both engines."""
+
+from typing import Any
+
+from fixtures.house import Caller, House
+from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
+
+from tidings.kernel.errors import Code
+
+
+async def group(house: House, name: str, *texts: str) -> str:
+    anna = house.user(ANNA)
+    new = {"name": name, "members": [BEN, CLEO], "client_message_id": name}
+    made = await anna.ok("POST", "/v1/groups", new)
+    for n, text in enumerate(texts):
+        said = {"text": text, "client_message_id": f"{name}-{n}"}
+        await anna.ok("POST", f"/v1/chats/{made['id']}/messages", said)
+    await house.settle()
+    return str(made["id"])
+
+
+async def listed(caller: Caller, query: str = "") -> list[Any]:
+    page = await caller.ok("GET", f"/v1/chats?{query}")
+    return [chat["name"] for chat in page["chats"]]
+
+
+def test_a_chat_is_listed_with_preview_unread_and_members(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        chat = await group(house, "one", "first", "Hey everyone!")
+        page = await house.user(BEN).ok("GET", "/v1/chats")
+        (line,) = page["chats"]
+        assert (line["id"], line["type"], line["name"]) == (chat, "group", "one")
+        assert (line["unread"], page["unread_chats"], line["member_count"]) == (2, 1, 3)
+        assert line["members"] == [ANNA, CLEO]
+        assert (line["last"]["text"], line["last"]["sender"]) == ("Hey everyone!", ANNA)
+        assert (await house.user(ANNA).ok("GET", "/v1/chats"))["unread_chats"] == 0
+
+    play(scene)
+
+
+def test_the_newest_is_first_the_pinned_above_it_and_pages_go_on(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        ben = house.user(BEN)
+        chats = [await group(house, name, "hi") for name in ("one", "two", "three")]
+        assert await listed(ben) == ["three", "two", "one"]
+        await ben.ok("PATCH", f"/v1/chats/{chats[0]}/settings", {"is_pinned": True})
+        first = await ben.ok("GET", "/v1/chats?limit=2")
+        assert [chat["name"] for chat in first["chats"]] == ["one", "three"]
+        assert await listed(ben, f"limit=2&cursor={first['cursor']}") == ["two"]
+        elsewhere = f"/v1/chats?limit=2&filter=unread&cursor={first['cursor']}"
+        assert await ben.code("GET", elsewhere) is Code.CURSOR_INVALID
+        assert (
+            await house.user(CLEO).code("GET", f"/v1/chats?cursor={first['cursor']}") is Code.CURSOR_INVALID
+        )
+
+    play(scene)
+
+
+def test_settings_filter_the_list_for_oneself_alone(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        ben = house.user(BEN)
+        one, two = await group(house, "one", "hi"), await group(house, "two")
+        await ben.ok("PATCH", f"/v1/chats/{one}/settings", {"muted_until": "2099-01-01T01:00:00+01:00"})
+        await ben.ok("PATCH", f"/v1/chats/{two}/settings", {"is_archived": True})
+        assert await listed(ben) == ["one"]
+        assert await listed(ben, "filter=archived") == ["two"]
+        assert await listed(ben, "filter=muted") == ["one"]
+        assert await listed(ben, "filter=unread") == ["one"]
+        assert await listed(house.user(CLEO), "filter=archived") == []
+        muted = (await ben.ok("GET", "/v1/chats"))["chats"][0]
+        assert muted["muted_until"] == "2099-01-01T00:00:00.000Z"
+        await ben.ok("PATCH", f"/v1/chats/{one}/settings", {"muted_until": None})
+        assert await listed(ben, "filter=muted") == []
+        assert await ben.code("PATCH", f"/v1/chats/{one}/settings", {}) is Code.REQUEST_INVALID
+
+    play(scene)
+
+
+def test_reading_moves_the_watermark_forward_and_turns_the_ticks(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        anna, ben, cleo = house.user(ANNA), house.user(BEN), house.user(CLEO)
+        chat = await group(house, "one", "a", "b")
+        at, last = f"/v1/chats/{chat}", f"/v1/messages/{chat}.3"
+        assert (await anna.ok("GET", last))["status"] == "SENT"
+        assert await ben.ok("PUT", f"{at}/read", {"sequence": 3}) == {"sequence": 3, "unread": 0}
+        assert await ben.ok("PUT", f"{at}/read", {"sequence": 2}) == {"sequence": 3, "unread": 0}
+        await cleo.ok("PUT", f"{at}/delivered", {"sequence": 3})
+        told = await anna.ok("GET", f"{last}/status")
+        assert told == {
+            "sequence": 3,
+            "status": "DELIVERED",
+            "delivered_to": [BEN, CLEO],
+            "read_by": [BEN],
+            "is_counted": True,
+        }
+        await cleo.ok("PUT", f"{at}/read", {"sequence": 3})
+        page = await anna.ok("GET", f"{at}/messages")
+        assert [entry.get("status") for entry in page["entries"]] == ["READ", "READ", None]
+        without = await anna.ok("GET", f"{at}/messages?status=false")
+        assert all("status" not in entry for entry in without["entries"])
+        assert await ben.code("PUT", f"{at}/read", {"sequence": 9}) is Code.AFTER_ABOVE_HEAD
+        assert await anna.code("GET", f"/v1/messages/{chat}.1/status") is Code.MESSAGE_NOT_FOUND
+
+    play(scene)

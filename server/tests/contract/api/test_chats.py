@@ -1,0 +1,94 @@
+"""Chats, members and blocks over HTTP, on both engines."""
+
+from fixtures.house import House
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage
+
+from tidings.kernel.errors import Code
+
+
+def test_a_group_from_its_making_to_its_handing_over(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        anna, ben = house.user(ANNA), house.user(BEN)
+        new = {"name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}
+        made = await anna.ok("POST", "/v1/groups", new)
+        assert await anna.ok("POST", "/v1/groups", new) == made
+        at = f"/v1/chats/{made['id']}"
+        shown = await ben.ok("GET", at)
+        assert shown == {
+            "id": made["id"],
+            "type": "group",
+            "name": "us",
+            "member_count": 3,
+            "created_by": "anna",
+            "role": "member",
+        }
+        assert (await anna.ok("PATCH", at, {"name": "all"}))["name"] == "all"
+        assert await ben.code("PATCH", at, {"name": "mine"}) is Code.FORBIDDEN
+        await anna.ok("POST", f"{at}/members", {"users": [DORA]})
+        await anna.ok("PUT", f"{at}/members/{BEN}/role", {"role": "admin"})
+        await ben.ok("DELETE", f"{at}/members/{DORA}")
+        await anna.ok("PUT", f"{at}/owner", {"user": BEN})
+        await anna.ok("DELETE", f"{at}/members/{ANNA}")
+        members = await ben.ok("GET", f"{at}/members")
+        assert members == {"members": [{"user": "ben", "role": "owner"}, {"user": "cleo", "role": "member"}]}
+        assert await anna.code("GET", at) is Code.NOT_A_MEMBER
+
+    play(scene)
+
+
+def test_members_come_in_pages_and_those_who_left_take_no_place(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        anna = house.user(ANNA)
+        users = [f"u{n}" for n in range(7)]
+        made = await anna.ok("POST", "/v1/groups", {"name": "us", "members": users}, headers=key("g"))
+        at = f"/v1/chats/{made['id']}/members"
+        for user in users[1:4]:
+            await anna.ok("DELETE", f"{at}/{user}")
+        seen, cursor = list[str](), ""
+        while True:
+            page = await anna.ok("GET", f"{at}?limit=2{cursor}")
+            seen += [member["user"] for member in page["members"]]
+            if "cursor" not in page:
+                break
+            cursor = f"&cursor={page['cursor']}"
+        assert seen == ["anna", "u0", "u4", "u5", "u6"]
+
+    play(scene)
+
+
+def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        made = await house.user(ANNA).ok("POST", "/v1/directs", {"user": BEN})
+        assert await house.user(BEN).ok("POST", "/v1/directs", {"user": ANNA}) == made
+        assert (await house.user(BEN).ok("GET", f"/v1/chats/{made['id']}"))["type"] == "direct"
+        assert await house.user(CLEO).code("GET", f"/v1/chats/{made['id']}") is Code.NOT_A_MEMBER
+        assert await house.user(CLEO).code("GET", "/v1/chats/dNOSUCH") is Code.NOT_A_MEMBER
+        assert await house.user(ANNA).code("POST", "/v1/directs", {"user": ANNA}) is Code.REQUEST_INVALID
+
+    play(scene)
+
+
+def test_a_block_silences_and_is_listed_until_it_is_undone(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        anna, ben = house.user(ANNA), house.user(BEN)
+        made = await anna.ok("POST", "/v1/directs", {"user": BEN})
+        await anna.ok("PUT", f"/v1/blocks/{BEN}")
+        await anna.ok("PUT", f"/v1/blocks/{CLEO}")
+        said = {"text": "hi", "client_message_id": "m1"}
+        assert await ben.code("POST", f"/v1/chats/{made['id']}/messages", said) is Code.BLOCKED
+        first = await anna.ok("GET", "/v1/blocks?limit=1")
+        rest = await anna.ok("GET", f"/v1/blocks?limit=1&cursor={first['cursor']}")
+        assert first["users"] + rest["users"] == [BEN, CLEO]
+        assert (await ben.ok("GET", "/v1/blocks"))["users"] == []
+        await anna.ok("DELETE", f"/v1/blocks/{BEN}")
+        await ben.ok("POST", f"/v1/chats/{made['id']}/messages", said | {"client_message_id": "m2"})
+
+    play(scene)
+
+
+def key(name: str) -> dict[str, str]:
+    return {"idempotency-key": name}

@@ -1,0 +1,175 @@
+"""What the edge itself answers: credentials, bounds, ids, headers, faults of its own."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from fixtures.house import House
+from fixtures.stage import ANNA, BEN, Play, Stage
+from structlog.testing import capture_logs
+
+from tidings.accounts.model import Principal, Scope
+from tidings.api.ports import Allowance
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
+
+
+def test_a_server_acts_for_the_user_that_it_names(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        server, bare = house.server(Scope.ACT_AS_USER), house.server(Scope.USERS)
+        as_anna = {"tidings-user": ANNA}
+        made = await server.ok("POST", "/v1/directs", {"user": BEN}, headers=as_anna)
+        assert (await house.user(ANNA).ok("GET", f"/v1/chats/{made['id']}"))["created_by"] == "anna"
+        assert await server.code("POST", "/v1/directs", {"user": BEN}) is Code.REQUEST_INVALID
+        assert await bare.code("GET", "/v1/blocks", headers=as_anna) is Code.FORBIDDEN
+        assert await server.code("GET", "/v1/blocks", headers={"tidings-user": "a#b"}) is Code.REQUEST_INVALID
+        ben = house.user(BEN)
+        assert await ben.code("GET", "/v1/blocks", headers=as_anna) is Code.FORBIDDEN
+        await ben.ok("GET", "/v1/blocks", headers={"tidings-user": BEN})
+
+    play(scene)
+
+
+def test_bodies_are_bounded_and_unknown_fields_refused(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna = House(stage).user(ANNA)
+        where = ("POST", "/v1/directs")
+        assert await anna.code(*where, {"user": "x" * 70_000}) is Code.REQUEST_TOO_LARGE
+        assert await anna.code(*where, content=b"[" * 40_000, headers=JSON) is Code.REQUEST_TOO_LARGE
+        assert await anna.code(*where, content=b'{"user": "b", "user": "c"}', headers=JSON) is INVALID
+        assert await anna.code(*where, content=b"{", headers=JSON) is INVALID
+        assert await anna.code(*where, content=b'{"user": "ben"}') is INVALID
+        assert await anna.code(*where) is INVALID
+        unknown = await anna(*where, {"user": "ben", "colour": "red"})
+        assert unknown.json()["errors"] == [
+            {"place": "body", "pointer": "/colour", "detail": "Extra inputs are not permitted"}
+        ]
+        assert await anna.code("GET", "/v1/blocks?colour=red") is INVALID
+        many = {"name": "n", "members": [f"u{n}" for n in range(1001)], "client_message_id": "k"}
+        assert await anna.code("POST", "/v1/groups", many) is INVALID
+
+    play(scene)
+
+
+JSON = {"content-type": "application/json"}
+INVALID = Code.REQUEST_INVALID
+
+
+@pytest.mark.parametrize("name", ["a#b", "a*b", "a/b", "a b", "", "x" * 65, "tab\t", "ünicode", 7, None])
+async def test_an_id_that_would_change_a_key_is_refused(name: object) -> None:
+    """No engine: whoever gets through to the use cases fails the test."""
+    response = await _post(house_without_engine(), "/v1/directs", {"user": name})
+    assert (response.status_code, response.json()["code"]) == (400, INVALID)
+    assert response.json()["errors"][0]["pointer"] == "/user"
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/chats/a%23b", "/v1/chats/a*b", "/v1/messages/g1.0", "/v1/messages/g1.x"]
+)
+async def test_an_id_in_an_address_is_held_to_the_same(path: str) -> None:
+    response = await _call(house_without_engine(), "GET", path)
+    assert (response.status_code, response.json()["code"]) == (400, INVALID)
+
+
+async def test_what_is_not_there_is_told_as_a_problem_too() -> None:
+    house = house_without_engine()
+    missing = await _call(house, "GET", "/v1/nothing")
+    assert (missing.status_code, missing.json()["code"]) == (404, Code.ROUTE_UNKNOWN)
+    wrong = await _call(house, "DELETE", "/v1/directs")
+    assert (wrong.status_code, wrong.json()["code"]) == (405, Code.METHOD_NOT_ALLOWED)
+    assert wrong.headers["allow"] == "POST"
+    several = await _call(house, "PUT", "/v1/chats/g1")
+    assert several.headers["allow"] == "GET, PATCH"
+
+
+async def test_a_fault_of_ours_is_logged_and_told_without_a_word_of_it() -> None:
+    with capture_logs() as lines:
+        response = await _call(house_without_engine(), "GET", "/v1/chats/g1", {"request-id": "my-own.1"})
+    assert (response.status_code, response.json()["code"]) == (500, Code.INTERNAL)
+    assert response.json()["request_id"] == response.headers["request-id"] == "my-own.1"
+    assert "Unreachable" not in response.text
+    (line,) = [line for line in lines if line["event"] == "request failed"]
+    assert "exc_info" in line
+
+
+async def test_an_id_that_could_hurt_a_log_is_replaced() -> None:
+    response = await _call(house_without_engine(), "GET", "/v1/nothing", {"request-id": "a b\x1b[31m"})
+    assert len(response.headers["request-id"]) == 26
+
+
+async def test_limits_are_told_in_headers_and_refuse_with_429() -> None:
+    house = house_without_engine(_OneLeft())
+    first = await _call(house, "GET", "/v1/nothing")
+    assert "ratelimit" not in first.headers
+    limited = await _call(house, "GET", "/v1/blocks")
+    assert (limited.status_code, limited.json()["code"]) == (429, Code.RATE_LIMITED)
+    assert limited.headers["ratelimit"] == '"user";r=0;t=30'
+    assert limited.headers["ratelimit-policy"] == '"user";q=10;w=60'
+    assert limited.headers["retry-after"] == "2"
+    assert limited.json()["retry_after_ms"] == 1_500
+    assert limited.json()["retryable"] is True
+
+
+async def test_who_guesses_is_counted_before_the_credential_is_looked_at() -> None:
+    limits = _OneLeft()
+    house = house_without_engine(limits)
+    await _call(house, "GET", "/v1/blocks", {"authorization": "Bearer forged"})
+    assert limits.asked == [("127.0.0.1", None)]
+
+
+async def test_the_explorer_and_the_description_are_served_without_the_internet() -> None:
+    house = house_without_engine()
+    page = await _call(house, "GET", "/docs")
+    assert page.status_code == 200
+    assert "https://" not in page.text
+    script = await _call(house, "GET", "/docs/assets/swagger-ui-bundle.js")
+    assert (script.status_code, len(script.content) > 500_000) == (200, True)
+    document = await _call(house, "GET", "/openapi.json")
+    assert document.json()["openapi"].startswith("3.1")
+
+
+class _OneLeft:
+    """Lets every address in, and nobody who is known."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, UserId | None]] = []
+
+    async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> Allowance:
+        self.asked.append((address, user))
+        return Allowance(
+            policy="user",
+            limit=10,
+            remaining=0,
+            reset_s=30,
+            window_s=60,
+            is_allowed=principal is None,
+            retry_after_ms=1_500,
+        )
+
+
+class _Unreachable:
+    """Stands where an engine would be: whatever is asked of it is a mistake."""
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError(f"Unreachable: {name} was asked of an engine")
+
+
+def house_without_engine(limits: _OneLeft | None = None) -> House:
+    stage = Stage(_Unreachable(), "acme", Path("none"))  # type: ignore[arg-type]  # nobody gets to it
+    return House(stage, limits=limits)
+
+
+async def _call(
+    house: House, method: str, path: str, headers: dict[str, str] | None = None, **more: object
+) -> httpx.Response:
+    """As anna, and without holding the answer against the description."""
+    bearer = house.ring.user(house.stage.tenant, ANNA)
+    transport = httpx.ASGITransport(app=house.app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
+        sent = {"authorization": f"Bearer {bearer}"} | (headers or {})
+        return await client.request(method, path, headers=sent, json=more.get("json"))
+
+
+async def _post(house: House, path: str, body: object) -> httpx.Response:
+    return await _call(house, "POST", path, json=body)

@@ -1,0 +1,145 @@
+"""Messages over HTTP: sent once, read in pages, changed."""
+
+from typing import Any
+
+from fixtures.house import Caller, House
+from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
+
+from tidings.kernel.errors import Code
+
+
+async def group(house: House) -> tuple[Caller, Caller, str]:
+    anna = house.user(ANNA)
+    new = {"name": "us", "members": [BEN], "client_message_id": "g"}
+    made = await anna.ok("POST", "/v1/groups", new)
+    return anna, house.user(BEN), f"/v1/chats/{made['id']}"
+
+
+def said(key: str, text: str = "hi", **more: Any) -> dict[str, Any]:
+    return {"text": text, "client_message_id": key, **more}
+
+
+def test_the_first_try_is_201_every_other_200_with_the_same_answer(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, _, at = await group(House(stage))
+        first = await anna("POST", f"{at}/messages", said("m1"))
+        again = await anna("POST", f"{at}/messages", said("m1"))
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert first.json() == again.json()
+        assert first.json()["sequence"] == 2
+        assert await anna.code("POST", f"{at}/messages", said("m1", "other")) is Code.KEY_CONFLICT
+
+    play(scene)
+
+
+def test_a_position_makes_the_cheap_shape_and_is_held_against_the_head(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, _, at = await group(House(stage))
+        assert (await anna.ok("POST", f"{at}/messages", said("m1", after=1)))["sequence"] == 2
+        assert (await anna("POST", f"{at}/messages", said("m1", after=1))).status_code == 200
+        assert await anna.code("POST", f"{at}/messages", said("m2", after=9)) is Code.AFTER_ABOVE_HEAD
+
+    play(scene)
+
+
+def test_the_header_is_the_key_when_the_body_has_none(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, _, at = await group(House(stage))
+        where = ("POST", f"{at}/messages")
+        first = await anna.ok(*where, {"text": "hi"}, headers={"idempotency-key": "h1"})
+        assert await anna.ok(*where, {"text": "hi"}, headers={"idempotency-key": '"h1"'}) == first
+        assert await anna.ok(*where, said("h1"), headers={"idempotency-key": "h1"}) == first
+        both = await anna(*where, said("h1"), headers={"idempotency-key": "h2"})
+        assert (both.status_code, both.json()["code"]) == (400, Code.REQUEST_INVALID)
+        assert await anna.code(*where, {"text": "hi"}) is Code.REQUEST_INVALID
+        assert (
+            await anna.code(*where, {"text": "hi"}, headers={"idempotency-key": "a#b"})
+            is Code.REQUEST_INVALID
+        )
+
+    play(scene)
+
+
+def test_history_goes_both_ways_and_says_what_it_covers(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, ben, at = await group(House(stage))
+        for n in range(6):
+            await anna.ok("POST", f"{at}/messages", said(f"m{n}", f"text {n}"))
+        newest = await ben.ok("GET", f"{at}/messages?limit=3")
+        assert [entry["sequence"] for entry in newest["entries"]] == [7, 6, 5]
+        assert newest["covers"] == {"after": 4, "up_to": 7}
+        assert (newest["has_older"], newest["has_newer"]) == (True, False)
+        older = await ben.ok("GET", f"{at}/messages?limit=10&before=5")
+        assert [entry["kind"] for entry in older["entries"]] == ["message"] * 3 + ["create"]
+        caught_up = await ben.ok("GET", f"{at}/messages?after=5")
+        assert [entry["text"] for entry in caught_up["entries"]] == ["text 5", "text 4"]
+        around = await ben.ok("GET", f"{at}/messages?around=4&limit=2")
+        assert [entry["sequence"] for entry in around["entries"]] == [5, 4]
+        assert await ben.code("GET", f"{at}/messages?before=5&after=1") is Code.REQUEST_INVALID
+
+    play(scene)
+
+
+def test_a_message_keeps_everything_it_was_sent_with(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, ben, at = await group(House(stage))
+        first = await anna.ok("POST", f"{at}/messages", said("m1"))
+        more = {
+            "data": {"place": {"lat": 52.5, "tags": ["a", None, 3]}},
+            "reply_to": first["sequence"],
+            "mentions": [BEN],
+            "content_type": "application/geo+json",
+            "ttl_seconds": 3600,
+        }
+        sent = await anna.ok("POST", f"{at}/messages", said("m2", "here", **more))
+        shown = await ben.ok("GET", f"/v1/messages/{sent['id']}")
+        assert "client_message_id" not in shown
+        assert {name: shown[name] for name in ("data", "reply_to", "mentions", "content_type")} == {
+            name: more[name] for name in ("data", "reply_to", "mentions", "content_type")
+        }
+        assert shown["expires_at"] > shown["created_at"]
+        assert (await anna.ok("GET", f"/v1/messages/{sent['id']}"))["client_message_id"] == "m2"
+
+    play(scene)
+
+
+def test_a_message_is_edited_reacted_to_and_redacted(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, ben, at = await group(House(stage))
+        sent = await anna.ok("POST", f"{at}/messages", said("m1"))
+        one = f"/v1/messages/{sent['id']}"
+        assert (await anna.ok("PATCH", one, {"text": "better"}))["sequence"] == 3
+        await ben.ok("PUT", f"{one}/reactions/👍")
+        assert await ben.code("PUT", f"{one}/reactions/👍") is Code.NOTHING_TO_CHANGE
+        shown = await ben.ok("GET", one)
+        assert (shown["text"], "edited_at" in shown) == ("better", True)
+        assert shown["reactions"] == [{"emoji": "👍", "count": 1, "users": ["ben"]}]
+        await ben.ok("DELETE", f"{one}/reactions/👍")
+        assert await ben.code("PATCH", one, {"text": "mine"}) is Code.FORBIDDEN
+        assert await ben.code("DELETE", one) is Code.FORBIDDEN
+        await anna.ok("DELETE", one)
+        shown = await ben.ok("GET", one)
+        assert (shown["state"], "text" in shown) == ("redacted", False)
+        assert await anna.code("DELETE", one) is Code.NOTHING_TO_CHANGE
+        assert await house_stranger(stage, one) is Code.NOT_A_MEMBER
+
+    play(scene)
+
+
+async def house_stranger(stage: Stage, path: str) -> Code:
+    return await House(stage).user(CLEO).code("GET", path)
+
+
+def test_content_has_its_bounds(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, _, at = await group(House(stage))
+        where = ("POST", f"{at}/messages")
+        assert await anna.code(*where, {"client_message_id": "e"}) is Code.CONTENT_INVALID
+        big = {"data": {"blob": "x" * 5000}, "client_message_id": "b"}
+        assert await anna.code(*where, big) is Code.CONTENT_TOO_LARGE
+        deep: Any = {}
+        for _ in range(9):
+            deep = {"d": deep}
+        assert await anna.code(*where, {"data": deep, "client_message_id": "d"}) is Code.CONTENT_INVALID
+
+    play(scene)

@@ -1,0 +1,94 @@
+"""The refusal matrix: every route, called by everybody who has no business there."""
+
+from typing import Any
+
+import pytest
+from contract.api.matrix import EXAMPLES, Example, Reach, breaches, set_scene
+from fastapi import APIRouter
+from fixtures.house import House
+from fixtures.stage import Play, Stage
+
+from tidings.api.app import described
+from tidings.api.door import Guarded
+
+DOCUMENT: dict[str, Any] = described().openapi()
+METHODS = {
+    operation["operationId"]: method
+    for methods in DOCUMENT["paths"].values()
+    for method, operation in methods.items()
+}
+
+
+def test_every_route_has_its_example_and_every_example_its_route() -> None:
+    assert sorted(METHODS.keys() - EXAMPLES.keys()) == [], "give it an example in matrix.py"
+    assert sorted(EXAMPLES.keys() - METHODS.keys()) == []
+
+
+GUARDED = sorted(name for name in METHODS if EXAMPLES.get(name, Example("")).reach is not Reach.OPEN)
+
+
+def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
+    with_a_lock = {
+        operation["operationId"]
+        for methods in DOCUMENT["paths"].values()
+        for operation in methods.values()
+        if operation.get("security")
+    }
+    assert set(GUARDED) == with_a_lock
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_nobody_gets_through_who_has_no_business_there(name: str, play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house, example = House(stage), EXAMPLES[name]
+        made = await set_scene(house)
+        assert await breaches(made, house.app, METHODS[name], example) == []
+        good = await made.call(example, house.app, METHODS[name])(made.rightful(example))
+        assert good.is_success, f"the example itself is wrong: {good.text}"
+
+    play(scene)
+
+
+@pytest.mark.parametrize("name", ["redeem_code", "refresh_session"])
+def test_an_open_route_lets_nobody_in_who_only_guesses(name: str, play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        made = await set_scene(house)
+        guessed = await made.call(EXAMPLES[name], house.app, METHODS[name])(None)
+        assert (guessed.status_code, guessed.json()["code"]) == (401, "credential_invalid")
+        assert made.private not in guessed.text
+
+    play(scene)
+
+
+def test_a_route_without_a_door_is_found(play: Play) -> None:
+    """Two ways to forget it: no door at all, and nobody who asks whose the chat is."""
+
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        naked, told = APIRouter(), APIRouter(route_class=Guarded)
+
+        @naked.get("/v1/naked/{chat}")
+        async def naked_route(chat: str) -> str:
+            return chat
+
+        @told.get("/v1/told/{chat}")
+        async def told_route(chat: str) -> str:
+            return chat
+
+        house.app.include_router(naked)
+        house.app.include_router(told)
+        made = await set_scene(house)
+        without = await breaches(made, house.app, "get", Example("/v1/naked/{chat}"))
+        assert any(each.startswith("no credential: 200") for each in without)
+        beside = await breaches(made, house.app, "get", Example("/v1/told/{chat}"))
+        assert {each.partition(":")[0] for each in beside} == {
+            "another tenant's user of the same name",
+            "a server without a scope",
+            "another tenant's server in her name",
+            "another tenant's server",
+            "a stranger",
+            "a removed member",
+        }
+
+    play(scene)

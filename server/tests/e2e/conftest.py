@@ -1,0 +1,132 @@
+"""A real `tidings run api` on real engines, in a directory of its own, told everything by its environment."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from email.message import Message
+from http.client import HTTPResponse
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from contract.telemetry.running import Running
+from fixtures.engines import Space
+from fixtures.tables import REGION, Tables
+
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.model import Scope
+from tidings.accounts.store.api_keys import DynamoApiKeyStore
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.opening import open_client
+from tidings.tenants.model import TenantSettings
+from tidings.tenants.settings import Tenants
+from tidings.tenants.store import DynamoTenantStore
+
+_COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Message
+    body: Any
+
+
+class Api(Running):
+    """The process, and its clients."""
+
+    bearer = ""
+
+    @property
+    def api_port(self) -> int:
+        port: int = self.wait_for("listening")["port"]
+        return port
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.api_port), timeout=20)
+
+    def head(self, method: str, path: str, body: bytes = b"", user: str = "anna", bearer: str = "") -> bytes:
+        """With the tenant's API key in the name of a user, or with a token of the user's own."""
+        who = [f"Authorization: Bearer {bearer or self.bearer}"] + (
+            [] if bearer else [f"Tidings-User: {user}"]
+        )
+        lines = [
+            *(f"{method} {path} HTTP/1.1", "Host: test", *who),
+            *("Content-Type: application/json", f"Content-Length: {len(body)}"),
+        ]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def ask(
+        self, method: str, path: str, body: object = None, user: str = "anna", bearer: str = ""
+    ) -> Answer:
+        """On a connection of its own."""
+        sent = b"" if body is None else json.dumps(body).encode()
+        with self.connect() as client:
+            client.sendall(self.head(method, path, sent, user, bearer) + sent)
+            return answer(client)
+
+
+def answer(client: socket.socket) -> Answer:
+    """The next one, read whole."""
+    with HTTPResponse(client) as response:
+        response.begin()
+        body = response.read()
+        return Answer(response.status, response.headers, json.loads(body) if body else None)
+
+
+type Start = Callable[..., Api]
+
+
+@pytest.fixture
+def environment(tables_local: Tables, valkey: str, space: Space) -> dict[str, str]:
+    """Enough settings to serve."""
+    return {
+        "TIDINGS_DYNAMO_ENDPOINT": tables_local.url,
+        "TIDINGS_DYNAMO_TABLE_PREFIX": tables_local.prefix,
+        "TIDINGS_DYNAMO_CAPACITY": "on_demand",
+        "TIDINGS_REDIS_URL": valkey,
+        "TIDINGS_REDIS_KEY_PREFIX": space.key_prefix,
+        "TIDINGS_API_PORT": "0",
+        "TIDINGS_API_CURSOR_SECRET": "a secret of the tests' own",
+        "TIDINGS_PROCESS_DRAIN_S": "0.05",
+        "TIDINGS_TELEMETRY_LOG_LEVEL": "info",
+    }
+
+
+@pytest.fixture
+def bearer(tables_local: Tables, space: Space) -> str:
+    """A tenant's API key that may act as any user of it."""
+
+    async def made() -> str:
+        clock, tenant = SystemClock(), TenantId(space.tenant)
+        async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
+            await Tenants(DynamoTenantStore(client), clock).create(
+                tenant, TenantSettings(name="Acme", has_phone_login=True)
+            )
+            keys = ApiKeys(DynamoApiKeyStore(client), clock)
+            issued = await keys.issue(tenant, "tests", [Scope.ACT_AS_USER])
+        return issued.text.reveal()
+
+    return asyncio.run(made())
+
+
+@pytest.fixture
+def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[Start]:
+    """`start("--processes", "2", TIDINGS_…=value)`; whatever was started ends with the test."""
+    started: list[Api] = []
+
+    def run(*words: str, **changes: str) -> Api:
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
+        process = Api(
+            [*_COMMAND, "run", "api", *words], cwd=tmp_path, environment=ours | environment | changes
+        )
+        process.bearer = bearer
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.close()

@@ -1,0 +1,216 @@
+"""`tidings run api` lives: it serves, drains, is killed and comes back, and refuses what it can't work with."""
+
+import re
+import signal
+import socket
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import psutil
+import pytest
+from contract.telemetry.running import eventually
+from e2e.conftest import Api, Start, answer
+from fixtures.engines import Space
+
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine, Wish
+
+DIRECT = "/v1/directs"
+BODY = b'{"user": "ben"}'
+
+
+def half(api: Api) -> bytes:
+    """A request that is not whole yet."""
+    return api.head("POST", DIRECT, BODY) + BODY[:5]
+
+
+def is_well(api: Api) -> bool:
+    return api.ask("POST", DIRECT, {"user": "ben"}).status == HTTPStatus.OK
+
+
+def unread_of(api: Api, user: str) -> Any:
+    """A chat with news; its row is written behind the answer to who sent them."""
+    chats = api.ask("GET", "/v1/chats", user=user).body["chats"]
+    return next((chat for chat in chats if chat["unread"]), None)
+
+
+def refused(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
+    api = start()
+    made = api.ask("POST", DIRECT, {"user": "ben"})
+    assert made.status == 200
+    sent = api.ask("POST", f"/v1/chats/{made.body['id']}/messages", {"text": "hi", "client_message_id": "k1"})
+    assert (sent.status, sent.body["sequence"]) == (201, 2)
+    listed = eventually(lambda: unread_of(api, "ben"), "line in the chat list of ben")
+    assert (listed["id"], listed["unread"], listed["last"]["text"]) == (made.body["id"], 1, "hi")
+    assert api.ask("GET", "/v1/nothing-there").status == 404
+    ready = api.wait_for_status("/readyz", 200)
+    assert {name for name, part in ready["components"].items() if part["ok"]} >= {
+        *("tables", "dynamo_client", "dynamo", "redis", "kms", "keys", "accounts", "chat_lists", "http")
+    }
+    page = api.get("/metrics")[1]
+    assert 'tidings_dynamo_calls_total{pattern="leases.probe"}' in page
+    assert "tidings_http_in_flight 0.0" in page
+    operation = 'operation="POST /v1/chats/{chat}/messages"'
+    assert f'tidings_http_requests_total{{{operation},outcome="ok"}} 1.0' in page
+    assert f"tidings_http_request_seconds_count{{{operation}}} 1.0" in page
+    assert 'tidings_http_requests_total{operation="other",outcome="refused"} 1.0' in page
+    assert 'tidings_http_statuses_total{status="404"} 1.0' in page
+    assert 'tidings_limits_total{outcome="allowed"}' in page
+
+
+def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start, space: Space) -> None:
+    api = start(TIDINGS_LIMITS_CODE_NUMBER_RATE="1/d", TIDINGS_LIMITS_CODE_NUMBER_BURST="1")
+    who = {"tenant": space.tenant, "phone": "+4915112345678"}
+    asked = api.ask("POST", "/v1/login/phone", who)
+    assert asked.status == 202
+    limited = api.ask("POST", "/v1/login/phone", who)
+    assert (limited.status, limited.body["code"]) == (429, "rate_limited")
+    code = eventually(lambda: re.search(r"SMS to \+4915112345678: (\d{6})", api.stderr), "text message")[1]
+    answer = {**who, "challenge": asked.body["challenge"], "code": code, "device": {"id": "phone-1"}}
+    login = api.ask("POST", "/v1/login/phone/redeem", answer)
+    assert login.status == 200, login.body
+    token = login.body["tokens"]["access_token"]
+    assert api.ask("GET", "/v1/chats", bearer=token).status == 200
+    assert api.ask("GET", "/v1/chats", bearer=token[:-8] + "AAAAAAAA").status == 401
+    assert code not in str(api.lines)
+    assert token not in str(api.lines)
+
+
+def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: Start) -> None:
+    api = start()
+    port = api.api_port
+    with api.connect() as idle, api.connect() as slow:
+        idle.sendall(api.head("POST", DIRECT, BODY) + BODY)
+        assert answer(idle).status == 200
+        slow.sendall(half(api))
+        assert is_well(api), "the server has seen what was sent before"
+        api.popen.terminate()
+        api.wait_for("no longer accepting", in_flight=1)
+        eventually(lambda: refused(port) or None, "refused connection")
+        assert idle.recv(1) == b"", "idle connections are closed at once"
+        slow.sendall(BODY[5:])
+        assert answer(slow).status == 200
+    assert api.exit_code() == 0
+    assert api.lines[-1]["event"] == "process stopped"
+
+
+def test_a_request_that_never_ends_is_cut_at_the_deadline(start: Start) -> None:
+    api = start(TIDINGS_PROCESS_STOP_S="3")
+    with api.connect() as stuck:
+        stuck.sendall(half(api))
+        assert is_well(api)
+        api.popen.terminate()
+        assert api.exit_code() in {0, 75}
+
+
+def test_killed_it_leaves_nothing_behind_and_comes_back_on_the_same_port(start: Start) -> None:
+    first = start()
+    port = first.api_port
+    with first.connect() as client:
+        client.sendall(half(first))
+        first.popen.kill()
+        assert first.exit_code() == -signal.SIGKILL
+    second = start(TIDINGS_API_PORT=str(port))
+    assert second.api_port == port
+    assert is_well(second)
+
+
+def test_several_processes_share_a_port_and_end_together(start: Start) -> None:
+    several = start("--processes", "2")
+    eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
+    ports = {line["port"] for line in several.events("listening")}
+    assert len(ports) == 1
+    assert len({line["instance"] for line in several.events("listening")}) == 2
+    assert all(is_well(several) for _ in range(10))
+    several.popen.terminate()
+    assert several.exit_code() == 0
+    assert len(several.events("process stopped")) == 2
+
+
+def test_when_one_of_several_dies_the_others_stop_and_the_code_tells(start: Start) -> None:
+    several = start("--processes", "2")
+    eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
+    one = psutil.Process(several.popen.pid).children()[0]
+    one.kill()
+    assert several.exit_code() == 128 + signal.SIGKILL
+    assert len(several.events("process stopped")) == 1
+
+
+def test_faulty_settings_end_with_2_and_all_faults_are_told(start: Start) -> None:
+    api = start(
+        TIDINGS_API_CURSOR_SECRET="short",
+        TIDINGS_REDIS_URL="http://wrong",
+        TIDINGS_API_TRUSTED_PROXIES="10.0.0.0/8,nonsense",
+    )
+    assert api.exit_code() == 2
+    for fault in ("redis.url:", "api.cursor_secret:", "api.trusted_proxies:"):
+        assert fault in api.stderr
+    unknown = start(TIDINGS_API_PROT="1", TIDINGS_LIMITS_USER_RATE="many")
+    assert unknown.exit_code() == 2
+    assert "did you mean TIDINGS_API_PORT?" in unknown.stderr
+    assert "TIDINGS_LIMITS_USER_RATE" in unknown.stderr
+
+
+def test_without_its_tables_it_does_not_start_and_says_what_makes_them(start: Start, space: Space) -> None:
+    api = start(TIDINGS_DYNAMO_TABLE_PREFIX=space.table_prefix)
+    assert api.exit_code() == 1
+    (line,) = api.events("component did not start")
+    assert line["component"] == "tables"
+    assert "run `tidings tables apply`" in line["reason"]
+    assert api.events("listening") == []
+
+
+def test_a_port_that_is_taken_is_a_failed_start(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        api = start(TIDINGS_API_PORT=str(taken.getsockname()[1]))
+        assert api.exit_code() == 1
+        assert api.events("component did not start")[0]["component"] == "http"
+
+
+def test_without_redis_it_serves_and_the_limit_holds_all_the_same(
+    start: Start, own_fleet: Callable[[Wish], Fleet]
+) -> None:
+    fleet = own_fleet(Wish(engines=frozenset({Engine.VALKEY})))
+    node = fleet.status()[0].node
+    api = start(
+        TIDINGS_REDIS_URL=f"redis://{node.address}",
+        TIDINGS_LIMITS_USER_RATE="1/h",
+        TIDINGS_LIMITS_USER_BURST="3",
+    )
+    asked = [api.ask("GET", "/v1/blocks", user="ben") for _ in range(4)]
+    assert [each.status for each in asked] == [200, 200, 200, 429]
+    assert asked[0].headers["RateLimit"].startswith('"user";r=2;t=')
+    assert 3_590 < int(asked[3].headers["Retry-After"]) <= 3_601
+    fleet.kill(node.name)
+    report = eventually(
+        lambda: (body := api.get("/readyz")[1]) and (None if body["components"]["redis"]["ok"] else body),
+        "report of the loss",
+    )
+    assert report["ready"], "Redis is an accelerator: it gates nothing"
+    statuses = [api.ask("GET", "/v1/blocks", user="cleo").status for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    fleet.restart(node.name)
+    eventually(lambda: api.get("/readyz")[1]["components"]["redis"]["ok"] or None, "return of Redis")
+    said = [line["event"] for line in api.lines if line["event"].startswith("rate limits: this process")]
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("engine", [Engine.VALKEY, Engine.DYNAMO])
+def test_an_engine_that_is_away_at_the_start_is_waited_for(start: Start, engine: Engine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    place = {
+        Engine.VALKEY: {"TIDINGS_REDIS_URL": f"redis://127.0.0.1:{port}"},
+        Engine.DYNAMO: {"TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{port}"},
+    }
+    api = start(**place[engine])
+    assert api.ask("GET", "/v1/nothing-there").status == 404
+    ready = api.wait_for_status("/readyz", 200 if engine is Engine.VALKEY else 503)
+    ailing = "redis" if engine is Engine.VALKEY else "tables"
+    assert not ready["components"][ailing]["ok"]

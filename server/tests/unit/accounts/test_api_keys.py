@@ -1,0 +1,171 @@
+import hmac
+import re
+
+import pytest
+from fixtures.memory_accounts import MemoryApiKeyStore
+from fixtures.memory_keys import TurnedClock
+
+from tidings.accounts.api_keys import KEEP, ApiKeyName, ApiKeys, Issued
+from tidings.accounts.model import Principal, Scope
+from tidings.accounts.refusals import RefusedError
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+
+ACME, GLOBEX = TenantId("acme"), TenantId("globex")
+
+
+class World:
+    def __init__(self) -> None:
+        self.store = MemoryApiKeyStore()
+        self.clock = TurnedClock()
+        self.keys = self.process()
+
+    def process(self) -> ApiKeys:
+        return ApiKeys(self.store, self.clock)
+
+    async def issue(self, tenant: TenantId = ACME, *scopes: Scope) -> Issued:
+        return await self.keys.issue(tenant, "backend", scopes or (Scope.USERS,))
+
+    async def why_not(self, text: str) -> str:
+        with pytest.raises(RefusedError) as caught:
+            await self.keys.examine(text)
+        return caught.value.reason
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_an_issued_key_says_its_tenant_and_scopes(world: World) -> None:
+    issued = await world.issue(ACME, Scope.USERS, Scope.TENANT)
+    text = issued.text.reveal()
+    assert re.fullmatch(r"tidings_sk\.acme\.[0-9A-Z]{26}\.[\w-]{43}", text)
+    assert await world.keys.verify(text) == Principal(
+        tenant=ACME, scopes=frozenset({Scope.USERS, Scope.TENANT})
+    )
+
+
+async def test_the_secret_is_stored_nowhere_and_prints_nowhere(world: World) -> None:
+    issued = await world.issue()
+    secret = issued.text.reveal().rpartition(".")[2]
+    assert secret not in repr(world.store.rows)
+    assert secret not in repr(issued)
+    assert len(issued.key.secret_hash) == 32
+
+
+async def test_another_secret_is_refused_by_a_comparison_in_constant_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = []
+
+    def compare(a: bytes, b: bytes) -> bool:
+        compared.append((a, b))
+        return a == b
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    text = (await world.issue()).text.reveal()
+    assert "secret" in await world.why_not(text[:-1] + ("A" if text[-1] != "A" else "Q"))
+    assert len(compared) == 1
+
+
+async def test_a_key_opens_its_own_tenant_only(world: World) -> None:
+    _, _, key, secret = (await world.issue(ACME)).text.reveal().split(".")
+    await world.issue(GLOBEX)
+    assert "globex has no API key" in await world.why_not(f"tidings_sk.globex.{key}.{secret}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tidings_sk.",
+        "tidings_sk.acme",
+        "tidings_sk.acme..",
+        "tidings_sk.acme." + "A" * 26 + "." + "x" * 42,
+        "tidings_sk.acme." + "A" * 26 + "." + "x" * 44,
+        "tidings_sk.acme." + "A" * 26 + "." + "x" * 43 + "\n",
+        "tidings_sk.ac#me." + "A" * 26 + "." + "x" * 43,
+        "tidings_sk.acme." + "#" * 26 + "." + "x" * 43,
+        "tidings_sk.acme." + "A" * 26 + ".x." + "x" * 41,
+        "tidings_sk." + "a" * 1_000_000,
+    ],
+)
+async def test_what_has_not_the_form_costs_no_read(world: World, text: str) -> None:
+    assert "form" in await world.why_not(text)
+    assert world.store.finds == 0
+
+
+async def test_all_refusals_read_the_same(world: World) -> None:
+    issued = await world.issue()
+    text = issued.text.reveal()
+    await world.keys.revoke(issued.key.name)
+    errors = []
+    for bad in (text, text[:-3] + "AAA", text.replace("acme", "globex"), "tidings_sk.x"):
+        with pytest.raises(TidingsError) as caught:
+            await world.keys.verify(bad)
+        errors.append((caught.value.code, caught.value.message, caught.value.hint))
+    assert set(errors) == {errors[0]}
+    assert errors[0][0] is Code.CREDENTIAL_INVALID
+
+
+async def test_a_revoked_key_stops_here_at_once_and_elsewhere_within_the_bound(world: World) -> None:
+    issued = await world.issue()
+    elsewhere = world.process()
+    text = issued.text.reveal()
+    await elsewhere.verify(text)
+    await world.keys.verify(text)
+    await world.keys.revoke(issued.key.name)
+    assert "revoked" in await world.why_not(text)
+    world.clock.now_s += KEEP.fresh_s
+    with pytest.raises(RefusedError, match="revoked"):
+        await elsewhere.examine(text)
+
+
+async def test_a_key_is_read_once_in_its_time_and_one_that_is_not_there_too(world: World) -> None:
+    text = (await world.issue()).text.reveal()
+    unknown = text.replace("acme", "globex")
+    for _ in range(50):
+        await world.keys.verify(text)
+        await world.why_not(unknown)
+    assert world.store.finds == 2
+
+
+async def test_rotation_leaves_the_old_one_until_it_is_revoked(world: World) -> None:
+    old = await world.issue(ACME, Scope.TENANT)
+    new = await world.keys.rotate(old.key.name)
+    assert (new.key.title, new.key.scopes) == (old.key.title, old.key.scopes)
+    assert await world.keys.verify(old.text.reveal()) == await world.keys.verify(new.text.reveal())
+    await world.keys.revoke(old.key.name)
+    assert "revoked" in await world.why_not(old.text.reveal())
+    await world.keys.verify(new.text.reveal())
+    assert [key.name for key in await world.keys.list(ACME)] == sorted([old.key.name, new.key.name])
+
+
+async def test_what_is_not_there_or_was_revoked_is_not_rotated_and_what_is_not_there_not_revoked(
+    world: World,
+) -> None:
+    issued = await world.issue()
+    await world.keys.revoke(issued.key.name)
+    nobody = ApiKeyName(ACME, "0" * 26)
+    for asking in (world.keys.rotate(issued.key.name), world.keys.rotate(nobody), world.keys.revoke(nobody)):
+        with pytest.raises(TidingsError) as caught:
+            await asking
+        assert caught.value.code is Code.REQUEST_INVALID
+
+
+@pytest.mark.parametrize("title", ["", "x" * 33])
+async def test_a_title_is_bounded(world: World, title: str) -> None:
+    with pytest.raises(TidingsError):
+        await world.keys.issue(ACME, title, [])
+
+
+async def test_while_the_table_is_away_known_keys_go_on_for_a_minute(world: World) -> None:
+    text = (await world.issue()).text.reveal()
+    await world.keys.verify(text)
+    world.store.is_down = True
+    world.clock.now_s += KEEP.outage_s - 1
+    await world.keys.verify(text)
+    world.clock.now_s += 1
+    with pytest.raises(TidingsError) as caught:
+        await world.keys.verify(text)
+    assert caught.value.code is Code.KEYS_UNAVAILABLE

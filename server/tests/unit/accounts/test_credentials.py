@@ -1,0 +1,118 @@
+"""Three kinds at one door: each goes to its own verifier, and nothing opens a door that is not its own."""
+
+import json
+from dataclasses import dataclass, field
+
+import pytest
+from fixtures.memory_accounts import MemoryApiKeyStore, claims_of, mint, pair
+from joserfc import jwt
+from joserfc.jwk import OctKey
+from unit.accounts.world import World
+
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.credentials import ACCESS_TYP, ISSUER, Credentials
+from tidings.accounts.model import Principal, Scope
+from tidings.accounts.refusals import RefusedError, refusal
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, UserId
+
+OWN_SECRET = OctKey.import_key({"kty": "oct", "k": "b3VyIG93biBzZWNyZXQsIGFzIGxvbmcgYXMgaXQgbXVzdA"})
+
+
+@dataclass
+class OwnTokens:
+    """As Tidings signs its own: HS256 with a secret that nobody else has."""
+
+    asked: list[str] = field(default_factory=list)
+
+    async def verify(self, token: str) -> Principal:
+        self.asked.append(token)
+        try:
+            claims = jwt.decode(token, OWN_SECRET, algorithms=["HS256"]).claims
+        except Exception as error:
+            raise refusal(RefusedError("not ours")) from error
+        return Principal(tenant=TenantId(claims["tenant"]), user=UserId(claims["sub"]))
+
+    def mint(self, **header: object) -> str:
+        claims = claims_of(iss=ISSUER, sub="phone-user")
+        return jwt.encode({"alg": "HS256", "typ": ACCESS_TYP, "kid": "k1", **header}, claims, OWN_SECRET)
+
+
+@dataclass
+class Door:
+    world: World = field(default_factory=World)
+    own: OwnTokens = field(default_factory=OwnTokens)
+
+    def __post_init__(self) -> None:
+        self.api_keys = ApiKeys(MemoryApiKeyStore(), self.world.clock)
+        self.credentials = Credentials(self.api_keys, self.own, self.world.users)
+
+    async def code(self, bearer: str) -> Code:
+        with pytest.raises(TidingsError) as caught:
+            await self.credentials.verify(bearer)
+        return caught.value.code
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+async def test_each_kind_is_let_in_by_its_own_verifier(door: Door) -> None:
+    issued = await door.api_keys.issue(TenantId("acme"), "backend", [Scope.USERS])
+    server = await door.credentials.verify(issued.text.reveal())
+    assert (server.user, server.scopes) == (None, frozenset({Scope.USERS}))
+    assert (await door.credentials.verify(door.own.mint())).user == "phone-user"
+    assert len(door.own.asked) == 1
+    assert (await door.credentials.verify(door.world.token())).user == "anna"
+    assert len(door.own.asked) == 1
+
+
+async def test_a_tenants_key_signs_no_token_of_ours(door: Door) -> None:
+    forged = door.world.token(header={"typ": ACCESS_TYP}, iss=ISSUER)
+    assert await door.code(forged) is Code.CREDENTIAL_INVALID
+    assert door.own.asked == [forged]
+
+
+async def test_a_token_of_ours_is_not_taken_for_a_users_without_its_type_or_issuer(door: Door) -> None:
+    for token in (door.own.mint(typ="JWT"), door.own.mint(typ="AT+JWT")):
+        assert await door.code(token) is Code.CREDENTIAL_INVALID
+    assert door.own.asked == []
+
+
+async def test_the_tenants_public_key_is_no_secret_of_ours_nor_of_theirs(door: Door) -> None:
+    public = {name: door.world.key[name] for name in ("kty", "crv", "x")}
+    for secret in (door.world.key["x"], json.dumps(public)):
+        key = OctKey.import_key(secret.encode())
+        for header in ({"typ": ACCESS_TYP}, {"typ": "JWT"}):
+            claims = claims_of(door.world.clock.now_s, iss=ISSUER)
+            token = jwt.encode({"alg": "HS256", "kid": "k1", **header}, claims, key)
+            assert await door.code(token) is Code.CREDENTIAL_INVALID
+
+
+async def test_an_identity_provider_that_calls_its_tokens_access_tokens_is_welcome(door: Door) -> None:
+    token = door.world.token(header={"typ": ACCESS_TYP}, iss="https://id.acme.example")
+    assert (await door.credentials.verify(token)).user == "anna"
+
+
+async def test_what_starts_like_an_api_key_is_nothing_else(door: Door) -> None:
+    assert await door.code("tidings_sk." + door.world.token()) is Code.CREDENTIAL_INVALID
+
+
+@pytest.mark.parametrize(
+    "bearer", ["", "Bearer x", "a.b.c", "x" * 10_000_000, "tidings_sk", "\x00", "e30.e30.e30"]
+)
+async def test_junk_is_refused_in_order(door: Door, bearer: str) -> None:
+    assert await door.code(bearer) is Code.CREDENTIAL_INVALID
+
+
+async def test_a_name_that_stands_twice_can_not_choose_two_ways(door: Door) -> None:
+    claims = json.dumps(claims_of(door.world.clock.now_s, iss="x"))[:-1] + f', "iss": "{ISSUER}"}}'
+    token = mint(door.world.key, claims, typ=ACCESS_TYP)
+    assert await door.code(token) is Code.CREDENTIAL_INVALID
+    assert door.own.asked == []
+
+
+async def test_one_who_is_not_there_is_told_from_one_who_can_not_be_asked(door: Door) -> None:
+    door.world.registered.is_down = True
+    assert await door.code(door.world.token(pair("k1"))) is Code.KEYS_UNAVAILABLE

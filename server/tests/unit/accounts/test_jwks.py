@@ -1,0 +1,242 @@
+"""When keys are looked for, how often, and how long they hold while nobody answers."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fixtures.loops import until
+from fixtures.memory_accounts import pair
+from fixtures.memory_keys import TurnedClock
+from unit.accounts.world import URL, World
+
+from tidings.accounts.jwks import PUBLISHED, REGISTERED
+from tidings.accounts.key_sets import KeySets
+from tidings.accounts.public_keys import BadKeyError, PublicKey, make_pair, public_part, read_jwks, read_key
+from tidings.kernel.errors import Code
+from tidings.tenants.model import TokenSettings
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.publish(pair("first"))
+    return world
+
+
+async def refused_code(world: World, token: str) -> Code:
+    return (await world.refuses(token)).code
+
+
+async def test_a_key_that_is_published_verifies_and_is_fetched_once(world: World) -> None:
+    world.publish(key := pair("p"))
+    await asyncio.gather(*(world.admits(world.token(key, sub=f"u{n}")) for n in range(50)))
+    assert world.published.fetched == [URL]
+
+
+async def test_registered_keys_go_on_beside_a_url(world: World) -> None:
+    await world.admits(world.token())
+    assert world.published.fetched == []
+
+
+async def test_a_new_key_at_the_url_is_found_by_its_first_token(world: World) -> None:
+    world.publish(old := pair("old"))
+    await world.admits(world.token(old))
+    world.publish(old, new := pair("new"))
+    world.clock.now_s += PUBLISHED.unknown_s
+    await world.admits(world.token(new))
+    assert len(world.published.fetched) == 2
+
+
+async def test_unknown_kids_cost_one_fetch_in_their_time_however_many_come(world: World) -> None:
+    await world.why_not(world.token(pair("x0")))
+    for n in range(100):
+        world.clock.now_s += 0.29
+        await world.why_not(world.token(pair("k1") | {"kid": f"x{n}"}))
+    assert len(world.published.fetched) == 1
+    world.clock.now_s += 2
+    unknown = [world.token(pair("k1") | {"kid": f"y{n}"}) for n in range(20)]
+    await asyncio.gather(*(world.why_not(token) for token in unknown))
+    assert len(world.published.fetched) == 2
+
+
+async def test_one_tenants_unknown_kids_do_not_hold_up_another(world: World) -> None:
+    there = "https://id.globex.example/keys"
+    world.tenants.put("globex", TokenSettings(jwks_url=there))
+    world.published.put(there, key := pair("g"))
+    await world.why_not(world.token(pair("x")))
+    await world.admits(world.token(key, tenant="globex"))
+
+
+async def test_who_comes_while_keys_are_fetched_waits_for_them(world: World) -> None:
+    world.publish(key := pair("p"))
+    world.published.gate = asyncio.Event()
+    waiting = [asyncio.create_task(world.admits(world.token(key, sub=f"u{n}"))) for n in range(3)]
+    await until(lambda: world.published.fetched)
+    waiting.append(asyncio.create_task(world.admits(world.token(key, sub="late"))))
+    await asyncio.sleep(0)
+    world.published.gate.set()
+    assert len(await asyncio.gather(*waiting)) == 4
+    assert world.published.fetched == [URL]
+
+
+async def test_a_refresh_makes_nobody_wait(world: World) -> None:
+    world.publish(key := pair("p"))
+    await world.admits(world.token(key))
+    world.published.gate = asyncio.Event()
+    world.clock.now_s += PUBLISHED.refresh_s
+    await world.admits(world.token(key, sub="bert"))
+    await until(lambda: len(world.published.fetched) == 2)
+    world.published.gate.set()
+
+
+async def test_a_key_that_left_the_url_is_refused_when_its_time_is_over_even_if_nobody_came_meanwhile(
+    world: World,
+) -> None:
+    world.publish(key := pair("p"))
+    await world.admits(world.token(key))
+    world.publish(pair("other"))
+    world.clock.now_s += 2 * PUBLISHED.refresh_s
+    assert "no key 'p'" in await world.why_not(world.token(key))
+
+
+async def test_while_the_url_fails_keys_hold_for_their_bound_and_it_is_not_hammered(world: World) -> None:
+    world.publish(key := pair("p"))
+    await world.admits(world.token(key))
+    world.published.documents.clear()
+    world.clock.now_s += PUBLISHED.outage_s - 1
+    for _ in range(50):
+        await world.admits(world.token(key))
+    assert len(world.published.fetched) == 2
+    world.clock.now_s += 2
+    assert await refused_code(world, world.token(key)) is Code.KEYS_UNAVAILABLE
+
+
+async def test_a_url_that_never_answered_is_tried_at_its_pace_and_is_not_the_users_fault(
+    world: World,
+) -> None:
+    world.published.documents.clear()
+    key = pair("p")
+    for _ in range(20):
+        assert await refused_code(world, world.token(key)) is Code.KEYS_UNAVAILABLE
+    assert len(world.published.fetched) == 1
+    world.publish(key)
+    world.clock.now_s += PUBLISHED.retry_s
+    await world.admits(world.token(key))
+
+
+async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(world: World) -> None:
+    world.publish(old := pair("old"))
+    await world.admits(world.token(old))
+    world.published.documents.clear()
+    world.clock.now_s += PUBLISHED.unknown_s
+    assert await refused_code(world, world.token(pair("new"))) is Code.KEYS_UNAVAILABLE
+    await world.admits(world.token(old))
+
+
+async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_same() -> None:
+    clock, gate, loads = TurnedClock(), asyncio.Event(), []
+
+    async def load(source: str) -> Mapping[str, PublicKey]:
+        loads.append(source)
+        await gate.wait()
+        return {"k": read_key(USABLE | {"kid": "k"})}
+
+    sets: KeySets[str] = KeySets(load, clock, replace(PUBLISHED, count=1))
+    waiting = [asyncio.create_task(sets.find(source, "k")) for source in ("a", "b", "a")]
+    await until(lambda: len(loads) == 2)
+    gate.set()
+    assert None not in await asyncio.gather(*waiting)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"keys": 1}', b'{"keys":' + b"[" * 5000])
+async def test_what_is_no_jwks_does_not_replace_keys_that_are(world: World, body: bytes) -> None:
+    world.publish(key := pair("p"))
+    await world.admits(world.token(key))
+    world.published.documents[URL] = body
+    world.clock.now_s += 2 * PUBLISHED.refresh_s
+    await world.admits(world.token(key))
+
+
+async def test_another_url_is_another_set_of_keys(world: World) -> None:
+    world.publish(old := pair("old"))
+    await world.admits(world.token(old))
+    world.tenants.put("acme", TokenSettings(jwks_url="https://new.example/keys"))
+    world.published.put("https://new.example/keys", pair("new"))
+    world.clock.now_s += 30
+    assert "no key 'old'" in await world.why_not(world.token(old))
+
+
+async def test_a_key_just_registered_is_found_by_its_first_token_and_one_retired_is_seen_in_time(
+    world: World,
+) -> None:
+    world.tenants.put("acme")
+    await world.admits(world.token())
+    world.registered.register("acme", new := pair("new"))
+    world.clock.now_s += REGISTERED.unknown_s
+    await world.admits(world.token(new))
+    world.registered.register("acme", new, not_after_ms=1)
+    world.clock.now_s += 2 * REGISTERED.refresh_s
+    assert "retired" in await world.why_not(world.token(new))
+
+
+async def test_while_the_table_is_away_registered_keys_hold_for_their_bound(world: World) -> None:
+    world.tenants.put("acme")
+    await world.admits(world.token())
+    world.registered.is_down = True
+    world.clock.now_s += REGISTERED.outage_s - 1
+    await world.admits(world.token())
+    world.clock.now_s += 2
+    assert await refused_code(world, world.token()) is Code.KEYS_UNAVAILABLE
+
+
+USABLE = public_part(make_pair("Ed25519"))
+CURVED = public_part(make_pair("P-256"))
+
+
+@pytest.mark.parametrize(
+    "jwk",
+    [
+        {"kty": "oct", "k": "c2VjcmV0", "kid": "a"},
+        {"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": "a"},
+        USABLE | {"kid": None},
+        USABLE | {"kid": 7},
+        USABLE | {"kid": ""},
+        USABLE | {"kid": "x" * 129},
+        USABLE | {"use": "enc"},
+        USABLE | {"key_ops": ["encrypt"]},
+        USABLE | {"key_ops": 7},
+        USABLE | {"alg": "ES256"},
+        USABLE | {"alg": ["EdDSA"]},
+        USABLE | {"crv": "X25519"},
+        USABLE | {"crv": "Ed448"},
+        USABLE | {"crv": ["Ed25519"]},
+        USABLE | {"x": "AAAA"},
+        USABLE | {"x": 7},
+        {name: value for name, value in USABLE.items() if name != "x"},
+        CURVED | {"crv": "P-384"},
+        CURVED | {"y": CURVED["x"]},
+        "a text",
+        None,
+        [],
+    ],
+)
+def test_keys_that_can_not_be_used_are_passed_over(jwk: Any) -> None:
+    with pytest.raises(BadKeyError):
+        read_key(jwk)
+    assert list(read_jwks(json.dumps({"keys": [jwk, USABLE]}).encode())) == [USABLE["kid"]]
+
+
+def test_the_number_of_keys_is_bounded() -> None:
+    with pytest.raises(BadKeyError):
+        read_jwks(json.dumps({"keys": [USABLE] * 51}).encode())
+
+
+@pytest.mark.parametrize("kind", ["Ed25519", "P-256"])
+def test_the_public_part_of_a_pair_holds_nothing_private(kind: Any) -> None:
+    private = make_pair(kind)
+    assert "d" in private
+    assert public_part(private).keys() <= {"kty", "crv", "x", "y", "kid", "use", "alg"}
+    assert not read_key(private).key.is_private

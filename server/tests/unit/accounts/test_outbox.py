@@ -1,0 +1,88 @@
+"""Messages on their way: bounded, and no failure of one holds up the next."""
+
+import asyncio
+import io
+import logging
+
+import pytest
+from fixtures.memory_keys import TurnedClock
+
+from tidings.accounts.outbox import Errand, Outbox
+from tidings.accounts.records import Phone
+from tidings.accounts.sms_console import ConsoleSms
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.kernel.secrets import Secret
+
+CLOCK = TurnedClock()
+
+
+def errand(n: int = 0, life_s: int = 600) -> Errand:
+    return Errand(
+        tenant=TenantId("acme"),
+        to=Phone(f"+4915112345{n:03}"),
+        one_time_code=Secret("987654"),
+        expires_at_ms=CLOCK.now_ms() + life_s * 1000,
+    )
+
+
+async def test_a_full_outbox_refuses_and_does_not_wait() -> None:
+    gate = asyncio.Event()
+
+    async def wait(_: Errand) -> None:
+        await gate.wait()
+
+    outbox = Outbox(wait, CLOCK, room=2, workers=1)
+    for n in range(2):
+        outbox.put(errand(n))
+    with pytest.raises(TidingsError) as caught:
+        outbox.put(errand(2))
+    assert caught.value.code is Code.OVERLOADED
+
+
+async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sent = []
+
+    async def deliver(each: Errand) -> None:
+        if each.to.endswith("000"):
+            raise OSError("no network")
+        sent.append(each.to)
+
+    outbox = Outbox(deliver, CLOCK, workers=1)
+    running = asyncio.create_task(outbox.run())
+    with caplog.at_level(logging.WARNING):
+        for n in range(3):
+            outbox.put(errand(n))
+        await outbox.join()
+    assert [to[-3:] for to in sent] == ["001", "002"]
+    assert "could not be sent" in caplog.text
+    assert "987654" not in caplog.text
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_a_code_that_is_over_is_not_sent() -> None:
+    sent = []
+
+    async def deliver(each: Errand) -> None:
+        sent.append(each)
+
+    outbox = Outbox(deliver, CLOCK)
+    running = asyncio.create_task(outbox.run())
+    outbox.put(errand(life_s=0))
+    await outbox.join()
+    assert sent == []
+    running.cancel()
+    await asyncio.wait([running])
+
+
+def test_an_errand_does_not_print_its_code() -> None:
+    assert "987654" not in repr(errand())
+
+
+async def test_the_console_prints_the_message() -> None:
+    stream = io.StringIO()
+    await ConsoleSms(stream).send(Phone("+4915112345678"), "123456 is your code")
+    assert stream.getvalue() == "SMS to +4915112345678: 123456 is your code\n"

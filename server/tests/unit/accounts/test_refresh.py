@@ -1,0 +1,148 @@
+"""Refresh tokens without a table: spelling, judging, following."""
+
+import hashlib
+import hmac
+import os
+
+import pytest
+from msgspec.structs import replace
+
+from tidings.accounts.model import SessionId
+from tidings.accounts.records import Device, Session
+from tidings.accounts.refresh import (
+    MAX_TOKEN_CHARS,
+    Mac,
+    Presented,
+    TokenUse,
+    check_retry_key,
+    following,
+    hash_of,
+    is_ours,
+    judge,
+    parse,
+    spell,
+)
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
+
+ACME = TenantId("acme")
+SESSION = SessionId("01ARZ3NDEKTSV4RRFFQ69G5FAV")
+KEY, OTHER_KEY = "k" * 16, "o" * 16
+
+
+def mac_with(key: bytes) -> Mac:
+    return lambda said: hmac.digest(key, said, hashlib.sha256)
+
+
+MAC = mac_with(b"acme's key")
+
+
+def presented(secret: bytes) -> Presented:
+    found = parse(spell(ACME, SESSION, secret, MAC))
+    assert found is not None
+    return found
+
+
+def row(**changes: object) -> Session:
+    first = Session(
+        tenant=ACME,
+        session=SESSION,
+        user=UserId("anna"),
+        device=Device(id=DeviceId("d")),
+        token_hash=hash_of(b"now" * 8),
+        epoch=0,
+        created_at_ms=0,
+        refreshed_at_ms=0,
+        expires_at_ms=1,
+    )
+    return replace(first, **changes)
+
+
+def test_a_token_is_read_as_it_was_spelled() -> None:
+    secret = os.urandom(32)
+    found = parse(spell(ACME, SESSION, secret, MAC))
+    assert found is not None
+    assert (found.tenant, found.session, found.secret) == (ACME, SESSION, secret)
+    assert is_ours(found, MAC)
+
+
+def test_a_tenants_name_may_hold_dots() -> None:
+    found = parse(spell(TenantId("acme.eu"), SESSION, b"s" * 32, MAC))
+    assert found is not None
+    assert found.tenant == "acme.eu"
+
+
+def test_the_longest_token_is_read() -> None:
+    longest = spell(TenantId("t" * 32), SessionId(new_ulid()), b"s" * 32, MAC)
+    assert len(longest) <= MAX_TOKEN_CHARS
+    assert parse(longest)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda _: "",
+        lambda t: t[:-1],
+        lambda t: t + "A",
+        lambda t: t + "\n",
+        lambda t: t.replace("tdr.", "tdx."),
+        lambda t: t.replace(".acme.", "._system."),
+        lambda t: t.replace(".acme.", ".a#b."),
+        lambda t: t.replace(".acme.", ".."),
+        lambda t: t[:-1] + "=",
+        lambda t: t * 100,
+    ],
+)
+def test_what_is_not_spelled_so_is_none(spoil: object) -> None:
+    assert callable(spoil)
+    assert parse(spoil(spell(ACME, SESSION, b"s" * 32, MAC))) is None
+
+
+def test_a_tag_is_of_its_tenant_session_secret_and_key() -> None:
+    good = presented(b"s" * 32)
+    assert is_ours(good, MAC)
+    assert not is_ours(good, mac_with(b"another tenant's key"))
+    assert not is_ours(good._replace(tenant=TenantId("acme2")), MAC)
+    assert not is_ours(good._replace(session=SessionId(new_ulid())), MAC)
+    assert not is_ours(good._replace(secret=b"t" * 32), MAC)
+    assert not is_ours(good._replace(tag=b""), MAC)
+
+
+def test_the_token_that_follows_is_the_same_for_a_retry_and_for_nothing_else() -> None:
+    one = following(presented(b"s" * 32), KEY, MAC)
+    assert one == following(presented(b"s" * 32), KEY, MAC)
+    others = {
+        following(presented(b"t" * 32), KEY, MAC),
+        following(presented(b"s" * 32), OTHER_KEY, MAC),
+        following(presented(b"s" * 32), KEY, mac_with(b"another")),
+        following(presented(b"s" * 32)._replace(session=SessionId(new_ulid())), KEY, MAC),
+    }
+    assert len(one) == 32
+    assert len(others | {one}) == 5
+
+
+def test_judging() -> None:
+    now, before, older = (presented(each * 32) for each in (b"n", b"b", b"o"))
+    rotated = row(token_hash=now.hash, previous_hash=before.hash, rotation_key_hash=hash_of(KEY.encode()))
+    assert judge(rotated, now, None) is TokenUse.CURRENT
+    assert judge(rotated, now, OTHER_KEY) is TokenUse.CURRENT
+    assert judge(rotated, before, KEY) is TokenUse.RETRY
+    assert judge(rotated, before, OTHER_KEY) is TokenUse.OTHER
+    assert judge(rotated, before, None) is TokenUse.OTHER
+    assert judge(rotated, older, KEY) is TokenUse.OTHER
+    without_key = replace(rotated, rotation_key_hash=None)
+    assert judge(without_key, before, KEY) is TokenUse.OTHER
+    assert judge(without_key, before, None) is TokenUse.OTHER
+    assert judge(row(token_hash=now.hash), before, KEY) is TokenUse.OTHER
+
+
+@pytest.mark.parametrize("key", ["", "short", "k" * 15, "k" * 65, "k" * 15 + " ", "ä" * 16])
+def test_a_retry_key_that_could_be_guessed_or_is_no_text_is_refused(key: str) -> None:
+    with pytest.raises(TidingsError):
+        check_retry_key(key)
+
+
+def test_a_retry_key_is_long_or_not_there() -> None:
+    assert check_retry_key(None) is None
+    assert check_retry_key(KEY) == KEY
+    assert check_retry_key("k" * 64)

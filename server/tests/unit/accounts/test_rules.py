@@ -1,0 +1,111 @@
+"""Numbers, codes, names."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidings.accounts import rules
+from tidings.accounts.records import ChallengeId, Phone
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+
+
+@pytest.mark.parametrize("number", ["+4915112345678", "+15555550100", "+2903333", "+123456789012345"])
+def test_a_number_in_e164_is_taken_as_it_stands(number: str) -> None:
+    assert rules.phone_of(number) == number
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "",
+        "4915112345678",
+        "+0915112345678",
+        "+49 151 12345678",
+        "+49151-12345678",
+        "004915112345678",
+        "+123456",
+        "+1234567890123456",
+        "+4915112345678\n",
+        "+٤٩١٥١١٢٣٤٥٦٧",
+        "+4" + "\u0661" * 10,  # digits to Python, not to E.164
+        "+49151#2345678",
+        "tel:+4915112345678",
+    ],
+)
+def test_what_is_not_e164_is_refused(number: str) -> None:
+    with pytest.raises(TidingsError) as caught:
+        rules.phone_of(number)
+    assert caught.value.code is Code.REQUEST_INVALID
+    assert number not in caught.value.message or not number
+
+
+def test_codes_have_six_digits_and_use_the_whole_space() -> None:
+    codes = {rules.new_code() for _ in range(3000)}
+    assert all(len(code) == 6 and code.isdecimal() for code in codes)
+    assert len(codes) > 2950
+    assert {code[0] for code in codes} == set("0123456789")
+
+
+def test_challenges_are_drawn_by_chance_and_fit_a_key() -> None:
+    drawn = {rules.new_challenge() for _ in range(1000)}
+    assert len(drawn) == 1000
+    assert {len(challenge) for challenge in drawn} == {26}
+    assert all(rules.is_well_formed(challenge, "000000") for challenge in drawn)
+
+
+@pytest.mark.parametrize("code", ["", "12345", "1234567", "12345a", "١٢٣٤٥٦", "12345\n", "#23456"])
+def test_what_is_not_six_digits_is_no_code(code: str) -> None:
+    assert not rules.is_well_formed(rules.new_challenge(), code)
+
+
+@pytest.mark.parametrize("challenge", ["", "A" * 25, "A" * 27, "a" * 26, "A" * 25 + "#", "A" * 26 + "\n"])
+def test_what_is_not_a_challenge_is_none(challenge: str) -> None:
+    assert not rules.is_well_formed(challenge, "123456")
+
+
+_PARTS = st.tuples(
+    st.text("abc", min_size=1, max_size=3).map(TenantId),
+    st.text("ABC", min_size=26, max_size=26).map(ChallengeId),
+    st.integers(10**6, 10**14).map(lambda n: Phone(f"+{n}")),
+    st.integers(0, 10**6 - 1).map(lambda n: f"{n:06}"),
+)
+
+
+@given(_PARTS, _PARTS)
+def test_different_codes_are_never_hashed_from_the_same_bytes(
+    one: tuple[TenantId, ChallengeId, Phone, str], other: tuple[TenantId, ChallengeId, Phone, str]
+) -> None:
+    assert (rules.code_said(*one) == rules.code_said(*other)) == (one == other)
+
+
+def test_what_a_code_is_hashed_from_can_be_no_message() -> None:
+    """Messages start with their tenant, and no tenant starts with `_`."""
+    said = rules.code_said(TenantId("acme"), rules.new_challenge(), Phone("+4915112345678"), "123456")
+    assert said.startswith(b"_")
+
+
+@pytest.mark.parametrize("user", ["anna", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "a@b.c", "ä" * 32])
+def test_an_app_may_bring_its_own_ids(user: str) -> None:
+    assert rules.check_user_id(user) == user
+
+
+@pytest.mark.parametrize("user", ["", "a#b", "a*", "a b", "a\n", "\x00", "ä" * 33, "x" * 65, "\ud800"])
+def test_an_id_that_would_break_a_key_is_refused(user: str) -> None:
+    with pytest.raises(TidingsError) as caught:
+        rules.check_user_id(user)
+    assert caught.value.code is Code.REQUEST_INVALID
+
+
+@pytest.mark.parametrize("uri", ["http://example.com/a", "javascript:alert(1)", "https://" + "x" * 1024, ""])
+def test_an_avatar_is_a_short_https_address(uri: str) -> None:
+    with pytest.raises(TidingsError):
+        rules.check_avatar(uri)
+    assert rules.check_avatar("https://example.com/a.png")
+
+
+@pytest.mark.parametrize("name", ["", "  ", "ä" * 129])
+def test_a_display_name_is_there_and_short(name: str) -> None:
+    with pytest.raises(TidingsError):
+        rules.check_display_name(name)
+    assert rules.check_display_name("ä" * 128)

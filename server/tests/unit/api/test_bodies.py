@@ -1,0 +1,89 @@
+"""Bodies: what is refused before a model looks at it."""
+
+import json
+
+import pytest
+from starlette.requests import Request
+
+from tidings.api import bodies
+from tidings.api.options import Options
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.secrets import Secret
+
+OPTIONS = Options(
+    cursor_secrets=(Secret("a secret of the tests"),),
+    max_body_bytes=100,
+    max_body_depth=4,
+    max_body_values=20,
+)
+
+
+def refused(body: bytes) -> Code:
+    with pytest.raises(TidingsError) as caught:
+        bodies.parse(body, OPTIONS)
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"",
+        b"\xff",
+        b'{"a": NaN}',
+        b"[Infinity]",
+        b"[1e999]",
+        b"[18446744073709551616]",
+        b"[-9223372036854775809]",
+        b'["\\ud800"]',
+        b'{"\\udc00": 1}',
+        b'{"a": 1, "a": 2}',
+        b'{"x": {"a": 1, "b": 2, "a": 1}}',
+        '["utf-16"]'.encode("utf-16"),
+        b"[" + b"9" * 5000 + b"]",
+    ],
+)
+def test_what_is_not_plain_json_is_refused(body: bytes) -> None:
+    assert refused(body) is Code.REQUEST_INVALID
+
+
+@pytest.mark.parametrize(
+    "body", [b"[[[[[1]]]]]", b'{"a":{"a":{"a":{"a":{"a":1}}}}}', b"[" * 50_000, json.dumps([1] * 20).encode()]
+)
+def test_what_is_too_deep_or_too_much_is_refused(body: bytes) -> None:
+    assert refused(body) is Code.REQUEST_TOO_LARGE
+
+
+def test_what_is_within_the_bounds_comes_out_as_it_is() -> None:
+    value = {"a": [1, 2.5, None, True, "ü👍"], "b": {"c": {"d": -1}}, "e": [18446744073709551615]}
+    assert bodies.parse(json.dumps(value).encode(), OPTIONS) == value
+
+
+def request(chunks: list[bytes], headers: list[tuple[bytes, bytes]]) -> tuple[Request, list[bytes]]:
+    """And the chunks that nobody has read yet."""
+
+    async def receive() -> dict[str, object]:
+        chunk = chunks.pop(0)
+        return {"type": "http.request", "body": chunk, "more_body": bool(chunks)}
+
+    return Request({"type": "http", "headers": headers, "method": "POST"}, receive), chunks
+
+
+async def test_an_announced_length_is_refused_before_anything_is_read() -> None:
+    asked, left = request([b"x" * 101], [(b"content-length", b"101")])
+    with pytest.raises(TidingsError) as caught:
+        await bodies.read(asked, 100)
+    assert caught.value.code is Code.REQUEST_TOO_LARGE
+    assert len(left) == 1
+
+
+async def test_a_body_that_was_not_announced_is_counted_while_it_comes_in() -> None:
+    asked, left = request([b"x" * 60, b"x" * 60, b"never read"], [])
+    with pytest.raises(TidingsError):
+        await bodies.read(asked, 100)
+    assert left == [b"never read"]
+
+
+async def test_a_body_within_its_bound_is_read_whole() -> None:
+    asked, _ = request([b"x" * 60, b"", b"y" * 40], [(b"content-length", b"100")])
+    assert await bodies.read(asked, 100) == b"x" * 60 + b"y" * 40

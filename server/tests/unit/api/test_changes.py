@@ -1,0 +1,74 @@
+"""Which changes of the description would break a client: each is made on purpose and must be seen."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import pytest
+
+from tidings.api.app import described
+from tidings.api.changes import breaking
+
+DOCUMENT: dict[str, Any] = described().openapi()
+
+
+class Parts(NamedTuple):
+    paths: dict[str, Any]
+    schemas: dict[str, Any]
+
+
+def changed(change: Callable[[Parts], object]) -> list[str]:
+    new = deepcopy(DOCUMENT)
+    change(Parts(new["paths"], new["components"]["schemas"]))
+    return breaking(DOCUMENT, new)
+
+
+def test_the_same_document_breaks_nobody() -> None:
+    assert changed(lambda _: None) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda d: d.paths.pop("/v1/blocks"), "GET /v1/blocks is gone"),
+        (lambda d: d.paths["/v1/chats/{chat}"].pop("patch"), "PATCH /v1/chats/{chat} is gone"),
+        (lambda d: d.paths["/v1/blocks"]["get"].update(operationId="x"), "another operation id"),
+        (lambda d: d.paths["/v1/blocks"]["get"]["parameters"].pop(0), "is gone"),
+        (lambda d: d.paths["/v1/blocks"]["get"]["parameters"][0].update(required=True), "is required now"),
+        (
+            lambda d: d.paths["/v1/chats/{chat}/messages"]["post"]["responses"].pop("200"),
+            "does not answer 200",
+        ),
+        (lambda d: d.schemas["NewMessage"]["properties"].pop("data"), "body.data is gone"),
+        (lambda d: d.schemas["NewMessage"].update(required=["text"]), "body.text is required now"),
+        (
+            lambda d: d.schemas["NewMessage"]["properties"]["text"].update(maxLength=10),
+            "maxLength is tighter",
+        ),
+        (lambda d: d.schemas["NewMessage"]["properties"]["text"].update(type="integer"), "is integer now"),
+        (lambda d: d.schemas["NewRole"]["properties"]["role"]["enum"].remove("admin"), "can't be admin"),
+        (lambda d: d.schemas["EntryShown"]["properties"].pop("kind"), "kind is gone"),
+        (lambda d: d.schemas["EntryShown"]["required"].remove("kind"), "kind may be missing now"),
+        (lambda d: d.schemas["EntryShown"]["properties"]["kind"]["enum"].remove("edit"), "can't be edit"),
+    ],
+)
+def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: str) -> None:
+    assert [sentence for sentence in changed(change) if told in sentence]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.paths.update({"/v1/new": d.paths["/v1/blocks"]}),
+        lambda d: d.schemas["NewMessage"]["properties"].update(more={"type": "string"}),
+        lambda d: d.schemas["EntryShown"]["properties"].update(more={"type": "string"}),
+        lambda d: d.schemas["EntryShown"]["required"].append("text"),
+        lambda d: d.schemas["NewMessage"]["properties"]["text"].update(maxLength=10_000),
+        lambda d: d.schemas["NewRole"]["properties"]["role"]["enum"].append("guest"),
+        lambda d: d.paths["/v1/blocks"]["get"]["parameters"].append(
+            {"name": "n", "in": "query", "schema": {"type": "string"}}
+        ),
+    ],
+)
+def test_what_only_adds_breaks_nobody(change: Callable[[Parts], object]) -> None:
+    assert changed(change) == []

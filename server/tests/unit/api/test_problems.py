@@ -1,0 +1,58 @@
+"""Every code has a status, and nothing of the inside leaves with it."""
+
+import msgspec
+import pytest
+
+from tidings.api.faults import told_faults
+from tidings.api.problems import STATUS, told
+from tidings.kernel.errors import Code, TidingsError
+
+
+def test_every_code_has_a_status() -> None:
+    assert STATUS.keys() == set(Code)
+    assert all(400 <= status <= 599 for status in STATUS.values())
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_a_retryable_code_is_told_as_one_that_passes(code: Code) -> None:
+    """429, 503 and the race (409) pass; what is told with another status is not to be tried again."""
+    if TidingsError(code, "").retryable and code is not Code.ENGINE_FETCH_FAILED:
+        assert STATUS[code] in {409, 429, 503}
+
+
+@pytest.mark.parametrize("code", [code for code, status in STATUS.items() if status >= 500])
+def test_a_fault_of_ours_is_told_without_a_word_of_it(code: Code) -> None:
+    error = TidingsError(code, "the table tidings-users is at 10.0.0.7", hint="look at 10.0.0.7")
+    response = told(error, "r1", "/")
+    assert b"10.0.0.7" not in response.body
+    assert b"tidings-users" not in response.body
+    assert msgspec.json.decode(response.body)["request_id"] == "r1"
+
+
+def test_when_to_come_back_is_told_in_both_ways() -> None:
+    error = TidingsError(Code.RATE_LIMITED, "slowly", details={"retry_after_ms": 1_200})
+    response = told(error, "r1", "/")
+    assert (response.status_code, response.headers["retry-after"]) == (429, "2")
+    assert msgspec.json.decode(response.body)["retry_after_ms"] == 1_200
+
+
+def test_those_who_meet_an_overload_do_not_come_back_all_at_once() -> None:
+    waits = {
+        msgspec.json.decode(told(TidingsError(Code.OVERLOADED, ""), "r", "/").body)["retry_after_ms"]
+        for _ in range(20)
+    }
+    assert len(waits) > 1
+
+
+def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
+    faults: list[dict[str, object]] = [
+        {"loc": ("body", "mentions", 3), "msg": "too long", "input": "secret"},
+        {"loc": ("query", "a/b~c"), "msg": "no such"},
+    ]
+    error = told_faults(faults)
+    assert error.details["errors"] == [
+        {"place": "body", "pointer": "/mentions/3", "detail": "too long"},
+        {"place": "query", "pointer": "/a~1b~0c", "detail": "no such"},
+    ]
+    assert "secret" not in str(error)
+    assert len(told_faults(faults * 50).details["errors"]) == 20  # type: ignore[arg-type]

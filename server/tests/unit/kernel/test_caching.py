@@ -1,0 +1,133 @@
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+from fixtures.loops import until
+from fixtures.memory_keys import TurnedClock
+
+from tidings.kernel.caching import Cache, Keep
+from tidings.kernel.errors import Code, TidingsError
+
+KEEP = Keep(fresh_s=30, outage_s=300, retry_s=5, count=3, absent_count=2)
+
+
+@dataclass
+class Source:
+    rows: dict[str, str] = field(default_factory=dict)
+    loads: list[str] = field(default_factory=list)
+    fails_with: TidingsError | None = None
+    gate: asyncio.Event | None = None
+    clock: TurnedClock = field(default_factory=TurnedClock)
+
+    async def load(self, key: str) -> str | None:
+        self.loads.append(key)
+        found = self.rows.get(key)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.fails_with:
+            raise self.fails_with
+        return found
+
+    def cache(self, keep: Keep = KEEP) -> Cache[str, str]:
+        return Cache(self.load, self.clock, keep)
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source({name: name.upper() for name in "abcdef"})
+
+
+async def test_an_answer_is_loaded_once_and_again_when_it_is_no_longer_fresh(source: Source) -> None:
+    cache = source.cache()
+    assert [await cache.get("a"), await cache.get("a")] == ["A", "A"]
+    source.rows["a"] = "changed"
+    source.clock.now_s += 29.9
+    assert await cache.get("a") == "A"
+    source.clock.now_s += 0.1
+    assert await cache.get("a") == "changed"
+    assert source.loads == ["a", "a"]
+
+
+async def test_age_counts_from_before_the_load(source: Source) -> None:
+    cache = source.cache()
+    source.gate = asyncio.Event()
+    slow = asyncio.create_task(cache.get("a"))
+    await until(lambda: source.loads)
+    source.rows["a"] = "changed"
+    source.clock.now_s += 30
+    source.gate.set()
+    assert await slow == "A"
+    assert await cache.get("a") == "changed"
+
+
+async def test_what_is_absent_is_not_asked_for_each_time(source: Source) -> None:
+    cache = source.cache()
+    for _ in range(5):
+        assert await cache.get("nobody") is None
+    assert source.loads == ["nobody"]
+    source.rows["nobody"] = "came"
+    source.clock.now_s += 30
+    assert await cache.get("nobody") == "came"
+
+
+async def test_many_who_ask_at_once_share_one_load(source: Source) -> None:
+    cache = source.cache()
+    assert await asyncio.gather(*(cache.get("a") for _ in range(50))) == ["A"] * 50
+    assert source.loads == ["a"]
+
+
+async def test_the_number_is_bounded_and_the_least_used_goes_first(source: Source) -> None:
+    cache = source.cache()
+    for key in "abcad":  # b is the one that was not used for longest
+        await cache.get(key)
+    source.loads.clear()
+    for key in "acd":
+        await cache.get(key)
+    assert source.loads == []
+    await cache.get("b")
+    assert source.loads == ["b"]
+
+
+async def test_names_that_are_not_there_drive_out_nothing_that_is(source: Source) -> None:
+    cache = source.cache()
+    await cache.get("a")
+    for n in range(100):
+        await cache.get(f"nobody{n}")
+    source.loads.clear()
+    assert await cache.get("a") == "A"
+    assert source.loads == []
+    assert len(cache._absent) == 2
+
+
+async def test_while_the_source_fails_the_last_answer_serves_within_its_bound(source: Source) -> None:
+    cache = source.cache()
+    await cache.get("a")
+    source.fails_with = TidingsError(Code.OVERLOADED, "no")
+    source.clock.now_s += 31
+    assert await cache.get("a") == "A"
+    assert await cache.get("a") == "A"
+    assert len(source.loads) == 2, "the second one waited for its time to try again"
+    source.clock.now_s += 268
+    assert await cache.get("a") == "A"
+    source.clock.now_s += 2
+    with pytest.raises(TidingsError):
+        await cache.get("a")
+
+
+async def test_an_error_that_time_does_not_mend_is_not_covered_up(source: Source) -> None:
+    cache = source.cache()
+    await cache.get("a")
+    source.fails_with = TidingsError(Code.INTERNAL, "no")
+    source.clock.now_s += 31
+    with pytest.raises(TidingsError):
+        await cache.get("a")
+
+
+async def test_what_was_forgotten_is_loaded_again(source: Source) -> None:
+    cache = source.cache()
+    await cache.get("a")
+    await cache.get("nobody")
+    source.rows |= {"a": "changed", "nobody": "came"}
+    cache.forget("a")
+    cache.forget("nobody")
+    assert [await cache.get("a"), await cache.get("nobody")] == ["changed", "came"]

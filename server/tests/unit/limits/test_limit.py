@@ -1,0 +1,119 @@
+"""When the shared buckets go away: the process counts for itself, says so once, and comes back by itself."""
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import TenantId
+from tidings.limits.limit import Limiter
+from tidings.limits.local import LocalBuckets
+from tidings.limits.model import Ask, Kind, Policy
+from tidings.limits.ports import BucketsAwayError
+from tidings.limits.rules import Taking
+
+ACME = TenantId("acme")
+POLICIES = {kind: Policy(count=1, period_s=60, burst=3) for kind in Kind}
+ANNA, BEN = (Ask(Kind.USER, ACME, name) for name in ("anna", "ben"))
+
+
+class HeldClock(SystemClock):
+    at = 100.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+class Shared:
+    """Allows all; or is away. Counts who asked."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.asked = 0
+
+    async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
+        self.asked += 1
+        if self.is_away:
+            raise BucketsAwayError("no answer in time")
+        return Taking(is_allowed=True, levels=tuple(policy.capacity for policy in policies[: len(asks)]))
+
+
+class Scene:
+    def __init__(self, max_buckets: int = 10) -> None:
+        self.clock, self.shared = HeldClock(), Shared()
+        self.local = LocalBuckets(self.clock, max_buckets=max_buckets)
+        self.limiter = Limiter(self.shared, self.local, POLICIES, self.clock, retry_s=1.0)
+
+    async def allowed(self, *asks: Ask) -> bool:
+        return (await self.limiter.take(asks)).is_allowed
+
+
+async def test_while_the_shared_buckets_are_away_the_same_limit_holds_here() -> None:
+    scene = Scene()
+    scene.shared.is_away = True
+    assert [await scene.allowed(ANNA) for _ in range(5)] == [True, True, True, False, False]
+    assert await scene.allowed(BEN)
+    scene.clock.at += 60
+    assert [await scene.allowed(ANNA) for _ in range(2)] == [True, False]
+    assert (await scene.limiter.take([ANNA])).is_local
+    assert scene.limiter.counts.local == 9
+
+
+async def test_in_trouble_one_asker_a_second_tries_and_the_first_answer_ends_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene = Scene()
+    scene.shared.is_away = True
+    with caplog.at_level(logging.WARNING):
+        for _ in range(10):
+            await scene.allowed(ANNA)
+        assert scene.shared.asked == 1
+        scene.clock.at += 1.0
+        for _ in range(10):
+            await scene.allowed(ANNA)
+        assert scene.shared.asked == 2
+        assert scene.limiter.trouble == "no answer in time"
+        scene.shared.is_away = False
+        scene.clock.at += 1.0
+        verdict = await scene.limiter.take([ANNA])
+        assert (verdict.is_allowed, verdict.is_local, scene.limiter.trouble) == (True, False, "")
+        await scene.allowed(ANNA)
+        assert scene.shared.asked == 4
+    assert [record.message for record in caplog.records] == [
+        "rate limits: this process counts for itself: no answer in time",
+        "rate limits: shared again, after: no answer in time",
+    ]
+
+
+async def test_the_number_of_buckets_here_is_bounded_and_the_longest_unseen_goes() -> None:
+    scene = Scene(max_buckets=3)
+    scene.shared.is_away = True
+    for name in "abcab":
+        await scene.allowed(Ask(Kind.USER, ACME, name))
+    await scene.allowed(Ask(Kind.USER, ACME, "d"))
+    assert len(scene.local) == 3
+    assert [(await scene.limiter.take([Ask(Kind.USER, ACME, name)])).remaining for name in "ac"] == [0, 2]
+
+
+async def test_nothing_is_taken_here_unless_all_allow() -> None:
+    scene = Scene()
+    scene.shared.is_away = True
+    for _ in range(3):
+        assert await scene.allowed(Ask(Kind.TENANT, ACME))
+    assert not await scene.allowed(ANNA, Ask(Kind.TENANT, ACME))
+    assert (await scene.limiter.take([ANNA])).remaining == 2
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        [],
+        [ANNA, ANNA],
+        [ANNA, Ask(Kind.USER, TenantId("other"), "anna")],
+        [Ask(Kind.USER, ACME, "anna", 0)],
+    ],
+)
+async def test_asks_that_make_no_sense_are_refused(asks: list[Ask]) -> None:
+    with pytest.raises(ValueError, match=r"take asks|at least one"):
+        await Scene().limiter.take(asks)

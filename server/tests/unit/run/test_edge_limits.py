@@ -1,0 +1,86 @@
+"""Which buckets a request takes from, and what a tenant's own limits change."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tidings.accounts.model import Principal
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, UserId
+from tidings.limits.limit import Limiter
+from tidings.limits.local import LocalBuckets
+from tidings.limits.model import NO_TENANT, Ask, Kind, Policy
+from tidings.limits.rules import Taking
+from tidings.run.edge.limits import EdgeLimits
+from tidings.tenants.model import Rate, RateOverrides, Tenant, TenantSettings
+
+ACME, ANNA = TenantId("acme"), UserId("anna")
+SHARED = Policy(count=1, period_s=60, burst=5)
+
+
+class Seen:
+    """Buckets that remember who asked; each take leaves none in them."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Kind, str, str]] = []
+        self.policies: list[Policy] = []
+
+    async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
+        self.asked += [(ask.kind, ask.tenant, ask.name) for ask in asks]
+        self.policies += policies
+        return Taking(is_allowed=False, levels=(0,) * len(asks))
+
+
+class Tenants:
+    def __init__(self, rates: RateOverrides | None = None, *, is_away: bool = False) -> None:
+        self.rates = rates or RateOverrides()
+        self.is_away = is_away
+
+    async def find(self, tenant: TenantId, /) -> Tenant | None:
+        if self.is_away:
+            raise TidingsError(Code.KEYS_UNAVAILABLE, "The table does not answer.")
+        settings = TenantSettings(name="Acme", rates=self.rates)
+        return Tenant(id=tenant, settings=settings, version=1, created_at_ms=0, updated_at_ms=0)
+
+
+def limits(tenants: Tenants) -> tuple[EdgeLimits, Seen]:
+    seen, clock = Seen(), SystemClock()
+    limiter = Limiter(seen, LocalBuckets(clock), dict.fromkeys(Kind, SHARED), clock)
+    return EdgeLimits(limiter, tenants), seen
+
+
+async def test_a_stranger_is_counted_by_address_under_no_tenant() -> None:
+    edge, seen = limits(Tenants())
+    allowance = await edge.admit("2001:db8::7", None, None)
+    assert seen.asked == [(Kind.ADDRESS, NO_TENANT, "2001:db8::/64")]
+    assert (allowance.policy, allowance.limit, allowance.is_allowed) == ("address", 5, False)
+    assert 60_000 <= allowance.retry_after_ms < 61_000
+
+
+@pytest.mark.parametrize("tenants", [Tenants(), Tenants(is_away=True)])
+async def test_who_is_known_is_counted_by_tenant_and_user_and_a_server_by_tenant_alone(
+    tenants: Tenants,
+) -> None:
+    edge, seen = limits(tenants)
+    await edge.admit("192.0.2.1", Principal(tenant=ACME, user=ANNA), ANNA)
+    assert seen.asked == [(Kind.TENANT, ACME, ""), (Kind.USER, ACME, ANNA)]
+    await edge.admit("192.0.2.1", Principal(tenant=ACME), None)
+    assert seen.asked[2:] == [(Kind.TENANT, ACME, "")]
+    assert set(seen.policies) == {SHARED}
+
+
+async def test_what_a_tenant_has_of_its_own_holds_for_it() -> None:
+    rates = RateOverrides(user=Rate(per_s=2.0, burst=9), address=Rate(per_s=0.5, burst=7))
+    edge, seen = limits(Tenants(rates))
+    await edge.admit("192.0.2.1", Principal(tenant=ACME, user=ANNA), ANNA)
+    assert seen.asked == [
+        (Kind.TENANT, ACME, ""),
+        (Kind.USER, ACME, ANNA),
+        (Kind.ADDRESS, ACME, "192.0.2.1"),
+    ]
+    assert seen.policies == [
+        SHARED,
+        Policy(count=2, period_s=1, burst=9),
+        Policy(count=1, period_s=2, burst=7),
+    ]

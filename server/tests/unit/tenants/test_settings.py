@@ -1,0 +1,101 @@
+import asyncio
+
+import pytest
+from fixtures.memory_keys import TurnedClock
+from fixtures.memory_tenants import MemoryTenantStore
+from msgspec.structs import replace
+
+from tidings.kernel.caching import Keep
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.tenants.model import Rate, RateOverrides, TenantSettings, TokenSettings
+from tidings.tenants.settings import TenantReader, Tenants
+
+ACME = TenantId("acme")
+
+
+@pytest.fixture
+def store() -> MemoryTenantStore:
+    store = MemoryTenantStore()
+    store.put("acme")
+    return store
+
+
+async def test_a_change_is_seen_within_the_bound_and_not_paid_for_before(store: MemoryTenantStore) -> None:
+    clock = TurnedClock()
+    reader = TenantReader(store, clock, Keep(fresh_s=30))
+    await reader.find(ACME)
+    await Tenants(store, clock).change("acme", lambda settings: replace(settings, has_phone_login=True))
+    reads = store.reads
+    for _ in range(5):
+        found = await reader.find(ACME)
+        assert found is not None
+        assert not found.settings.has_phone_login
+    assert store.reads == reads
+    clock.now_s += 30
+    found = await reader.find(ACME)
+    assert found is not None
+    assert found.settings.has_phone_login
+
+
+async def test_ten_thousand_who_ask_for_a_tenant_that_is_not_there_cost_one_read(
+    store: MemoryTenantStore,
+) -> None:
+    reader = TenantReader(store, TurnedClock())
+    await asyncio.gather(*(reader.find(TenantId("nobody")) for _ in range(10_000)))
+    for _ in range(100):
+        assert await reader.find(TenantId("nobody")) is None
+    assert store.reads == 1
+
+
+@pytest.mark.parametrize("name", ["", "_system", "a#b", "a.b", "A", "a" * 33, "-a", "a\n", "ä", "a b"])
+async def test_what_can_not_be_a_tenant_costs_no_read_and_can_not_be_made(
+    store: MemoryTenantStore, name: str
+) -> None:
+    assert await TenantReader(store, TurnedClock()).find(TenantId(name)) is None
+    assert store.reads == 0
+    with pytest.raises(TidingsError) as caught:
+        await Tenants(store, TurnedClock()).create(name, TenantSettings(name="x"))
+    assert caught.value.code is Code.REQUEST_INVALID
+
+
+async def test_a_tenant_is_not_made_twice_and_not_changed_before_it_is_there(
+    store: MemoryTenantStore,
+) -> None:
+    tenants = Tenants(store, TurnedClock())
+    for asking in (
+        tenants.create("acme", TenantSettings(name="again")),
+        tenants.change("nobody", lambda settings: settings),
+        tenants.read("nobody"),
+    ):
+        with pytest.raises(TidingsError) as caught:
+            await asking
+        assert caught.value.code is Code.REQUEST_INVALID
+    assert store.rows[ACME].settings.name == "acme"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TenantSettings(name=""),
+        TenantSettings(name="x" * 33),
+        TenantSettings(name="x", tokens=TokenSettings(audiences=())),
+        TenantSettings(name="x", tokens=TokenSettings(audiences=("a",) * 17)),
+        TenantSettings(name="x", tokens=TokenSettings(audiences=("",))),
+        TenantSettings(name="x", tokens=TokenSettings(skew_s=301)),
+        TenantSettings(name="x", tokens=TokenSettings(skew_s=-1)),
+        TenantSettings(name="x", tokens=TokenSettings(jwks_url="ftp://example.com")),
+        TenantSettings(name="x", tokens=TokenSettings(jwks_url="https://" + "x" * 1024)),
+        TenantSettings(name="x", rates=RateOverrides(user=Rate(per_s=0, burst=1))),
+        TenantSettings(name="x", form=2),
+    ],
+    ids=str,
+)
+async def test_settings_over_their_bounds_are_refused(
+    store: MemoryTenantStore, settings: TenantSettings
+) -> None:
+    tenants = Tenants(store, TurnedClock())
+    for asking in (tenants.create("new", settings), tenants.change("acme", lambda _: settings)):
+        with pytest.raises(TidingsError) as caught:
+            await asking
+        assert caught.value.code is Code.REQUEST_INVALID
