@@ -33,6 +33,7 @@ class Code(StrEnum):
     CHAT_FULL = "chat_full"
     STAYS_USED_UP = "stays_used_up"
     REQUEST_INVALID = "request_invalid"
+    REQUEST_UNKNOWN = "request_unknown"
     NOT_A_MEMBER = "not_a_member"
     FORBIDDEN = "forbidden"
     BLOCKED = "blocked"
