@@ -7,7 +7,6 @@ from msgspec import Meta
 from tidings.wire.bounds import MAX_PAGE
 from tidings.wire.fields import (
     ChatName,
-    ClientMessageId,
     Data,
     EntryKind,
     EntryState,
@@ -52,7 +51,7 @@ class Entry(Body, frozen=True, kw_only=True):
     reply_to: Sequence | None = None
     mentions: tuple[str, ...] = ()
     content_type: str | None = None
-    client_message_id: ClientMessageId | None = None
+    client_message_id: str | None = None
     edited_at: Milliseconds | None = None
     redacted_at: Milliseconds | None = None
     expires_at: Milliseconds | None = None
