@@ -58,6 +58,7 @@ HIDDEN: Final = frozenset(
         Code.TOPICS_DRIFT,
         Code.TOPICS_DESTRUCTIVE,
         Code.TOPICS_FAILED,
+        Code.PROTOCOL_DRIFT,
     }
 )
 """Of the command line. Should one come up in a request, it is a mistake of ours and is told as `internal`."""

@@ -11,6 +11,7 @@ from tidings.kernel.errors import TidingsError
 COMMANDS = {
     "config": "What is set, where it came from, and what can be set.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
+    "protocol": "What is published about the protocol, made from the types.",
     "tables": "The DynamoDB tables: plan, apply, check.",
     "topics": "The Kafka topics: plan, apply, check.",
 }
