@@ -1,0 +1,107 @@
+"""The AsyncAPI document, read by AsyncAPI's own parser; and its schemas, held against the golden frames by ajv."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tidings.run.protocol import asyncapi, schema
+from tidings.run.protocol.samples.refused import REFUSED
+from tidings.run.protocol.samples.sample import Sample
+from tidings.wire.frames.table import PUSHES, REQUEST_OF, REQUESTS
+
+PARSER = "@asyncapi/parser@3.6.3"
+SCRIPT = Path(__file__).with_name("asyncapi_check.cjs")
+WARNING = 1
+BEYOND_SCHEMAS = {"two_places", "half_a_character", "number_out_of_range", "too_deep"}
+"""What is wrong with these a schema can't say, or a reader of JSON has repaired."""
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("npm") is None, reason="there is no npm to install AsyncAPI's parser with"
+)
+
+type Document = dict[str, Any]
+type Frames = list[tuple[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def parser() -> Path:
+    """Installed once, into the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tidings"
+    home = cache / PARSER.replace("/", "-")
+    if not home.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        fresh = tempfile.mkdtemp(dir=cache)
+        command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", fresh, PARSER]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        Path(fresh).replace(home)
+    return home / "node_modules"
+
+
+def parsed(parser: Path, document: Document, frames: Frames) -> Document:
+    done = subprocess.run(
+        ["node", str(SCRIPT)],
+        check=True,
+        capture_output=True,
+        timeout=120,
+        input=json.dumps({"document": document, "frames": frames}).encode(),
+        env={**os.environ, "NODE_PATH": str(parser)},
+    )
+    found: Document = json.loads(done.stdout)
+    return found
+
+
+def faults(found: Document) -> list[str]:
+    return [f"{one['path']}: {one['message']}" for one in found["found"] if one["severity"] <= WARNING]
+
+
+def examples(document: Document) -> Frames:
+    messages = document["components"]["messages"]
+    return [
+        (name, one["payload"]) for name, message in messages.items() for one in message.get("examples", ())
+    ]
+
+
+def refused_frames() -> Frames:
+    """Those that are JSON and of one known kind."""
+    return [found for one in REFUSED if one.name not in BEYOND_SCHEMAS and (found := _of_a_kind(one))]
+
+
+def _of_a_kind(one: Sample) -> tuple[str, Any] | None:
+    try:
+        frame = msgspec.json.decode(one.data)
+    except ValueError:
+        return None
+    kinds = [name for name in frame if name in REQUEST_OF] if isinstance(frame, dict) else []
+    return (schema.request_name(REQUEST_OF[kinds[0]]), frame) if kinds else None
+
+
+def test_the_parser_finds_nothing_wrong_and_every_golden_frame_is_of_its_schema(parser: Path) -> None:
+    document = asyncapi.document()
+    frames = examples(document)
+    assert len(frames) > 40
+    found = parsed(parser, document, frames)
+    assert faults(found) == []
+    assert found["operations"] == len(REQUESTS) + len(PUSHES)
+    assert found["messages"] == 2 * len(REQUESTS) + len(PUSHES) + 1
+    assert [frame for frame, is_valid in zip(frames, found["valid"], strict=True) if not is_valid] == []
+
+
+def test_what_the_server_refuses_is_not_of_the_schema_either(parser: Path) -> None:
+    frames = refused_frames()
+    assert len(frames) > 12
+    found = parsed(parser, asyncapi.document(), frames)
+    assert [frame for frame, is_valid in zip(frames, found["valid"], strict=True) if is_valid] == []
+
+
+def test_a_reference_that_leads_nowhere_is_found(parser: Path) -> None:
+    document = asyncapi.document()
+    del document["components"]["schemas"]["Send"]
+    assert faults(parsed(parser, document, [])) != []
