@@ -1,8 +1,13 @@
 """Every state with every frame and every other thing that can happen; what is expected is written out by hand."""
 
+from collections.abc import Callable
+
 import pytest
+from msgspec import Struct
 from unit.gateway.stages import LIMITS, RESUMED, WELCOME, connection, words
 
+from tidings.gateway.connection import Connection
+from tidings.gateway.effects import Effect
 from tidings.gateway.states import State
 from tidings.kernel.errors import Code
 from tidings.run.protocol.samples.requests import REQUESTS as SAMPLES
@@ -102,19 +107,21 @@ def test_an_event_does_in_each_state_what_the_table_says(what: str, state: State
         assert made.state is State.CLOSED
 
 
-def _happen(made, what, state):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    last = 2 if state is State.RESUMING else 1
+def _happen(made: Connection, what: str, state: State) -> list[Effect]:
+    """The call that a connection in this state waits for has the number of its step."""
+    waits_for = 2 if state is State.RESUMING else 1
     if what.startswith("nothing for"):
         return made.tick(float(what.split()[2]))
-    match what:
-        case "the answer":
-            return made.answered(last, {State.AUTHENTICATING: WELCOME}.get(state, RESUMED), 0.1)
-        case "something else":
-            return made.answered(last, Done(), 0.1)
-        case "a push":
-            return made.pushed(b'{"entry":{}}')
-        case "drain":
-            return made.drain(1000, 30_000, 0.1)
-        case "slow consumer":
-            return made.close(CloseCode.SLOW_CONSUMER)
-    return made.answered(last, refusal(ERRORS[what], "no"), 0.1)
+    if what in EVENTS:
+        return EVENTS[what](made)
+    answer: Struct = refusal(ERRORS[what], "no") if what in ERRORS else Done()
+    if what == "the answer":
+        answer = WELCOME if state is State.AUTHENTICATING else RESUMED
+    return made.answered(waits_for, answer, 0.1)
+
+
+EVENTS: dict[str, Callable[[Connection], list[Effect]]] = {
+    "a push": lambda made: made.pushed(b'{"entry":{}}'),
+    "drain": lambda made: made.drain(1000, 30_000, 0.1),
+    "slow consumer": lambda made: made.close(CloseCode.SLOW_CONSUMER),
+}
