@@ -90,7 +90,9 @@ def _why(data: bytes, error: Exception | None) -> Refused:
     try:
         keys = _loosely(data)
     except (ValueError, RecursionError) as worse:
-        return Refused(_id_in_front(data), Code.REQUEST_INVALID, f"The frame is not a JSON object: {worse}")
+        return Refused(
+            _id_in_front(data), Code.REQUEST_INVALID, _short(f"The frame is not a JSON object: {worse}")
+        )
     request_id = _id_of(keys.get("id"))
     named = keys.keys() - {"id"}
     known = sorted(named & REQUEST_OF.keys())
@@ -99,7 +101,12 @@ def _why(data: bytes, error: Exception | None) -> Refused:
     if len(named) != 1:
         return Refused(request_id, Code.REQUEST_INVALID, "A frame has `id` and the name of one request.")
     said = str(error) if error else f"`{known[0]}` is an object."
-    return Refused(request_id, Code.REQUEST_INVALID, said)
+    return Refused(request_id, Code.REQUEST_INVALID, _short(said))
+
+
+def _short(said: str) -> str:
+    """The decoder's words quote the frame, which may be long: nobody gets more back than he can use."""
+    return said if len(said) <= _MAX_WORDS else f"{said[:_MAX_WORDS]} …"
 
 
 def _unknown(name: str) -> str:
@@ -121,6 +128,7 @@ def _bounded(number: int) -> int | None:
     return number if 1 <= number <= MAX_REQUEST_ID else None
 
 
+_MAX_WORDS: Final = 200
 _TOO_DEEP: Final = (
     f"The frame is nested more than {MAX_FRAME_DEPTH} deep, or has more than {MAX_FRAME_CONTAINERS} objects."
 )

@@ -90,6 +90,12 @@ def test_no_bytes_make_it_raise(data: bytes) -> None:
     assert isinstance(decode(data), Received | Refused)
 
 
+def test_what_is_wrong_with_a_long_frame_is_told_in_short() -> None:
+    got = decode(b'{"id":7,"ping":{"' + b"y" * 5000 + b'":1}}')
+    assert isinstance(got, Refused)
+    assert len(got.message) < 256
+
+
 def test_a_connect_does_not_print_its_credential() -> None:
     connect = Connect(credential="s3cret", protocol=1)
     assert "s3cret" not in repr(connect)
