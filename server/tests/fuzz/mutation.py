@@ -36,7 +36,7 @@ def mutated(chance: Random) -> bytes:
     return frame
 
 
-def _other(value: Any, chance: Random) -> Any:  # noqa: ANN401 - JSON
+def _other(value: Any, chance: Random) -> Any:
     """Of the same shape; now and then a leaf is another one of its type."""
     if isinstance(value, dict):
         return {key: _other(item, chance) for key, item in value.items()}
