@@ -220,23 +220,22 @@ class Connection:
         return [] if request_id is None else [Write(encode_answer(request_id, body))]
 
     def _not_now(self, kind: str, request_id: int | None, now: float) -> list[Effect]:
-        if self.state is State.DRAINING and kind != "connect":
-            error = refusal(
-                Code.OVERLOADED,
-                "This server is going away; ask the next one.",
-                retry_after_ms=self._retry_after_ms(),
-            )
-            return [self._tell(request_id, error)]
-        said = (
-            "The connection is connected already."
-            if kind == "connect"
-            else "Wait for the answer to `connect`."
-        )
-        error = refusal(Code.REQUEST_INVALID, said)
         if self.state is State.CONNECTING:
-            error = refusal(Code.REQUEST_INVALID, "The first frame is `connect`.")
-            return [self._tell(request_id, error), *self._close(CloseCode.CONNECT_EXPECTED)]
-        return self._fault(request_id, error, now)
+            told = self._tell(request_id, refusal(Code.REQUEST_INVALID, "The first frame is `connect`."))
+            return [told, *self._close(CloseCode.CONNECT_EXPECTED)]
+        if kind == "connect":
+            return self._fault(
+                request_id, refusal(Code.REQUEST_INVALID, "There was a `connect` before."), now
+            )
+        if self.state is State.DRAINING:
+            return [self._tell(request_id, self._going_away())]
+        return self._fault(
+            request_id, refusal(Code.REQUEST_INVALID, "Wait for the answer to `connect`."), now
+        )
+
+    def _going_away(self) -> ErrorBody:
+        said = "This server is going away; ask the next one."
+        return refusal(Code.OVERLOADED, said, retry_after_ms=self._retry_after_ms())
 
     def _refused(self, got: Refused, now: float) -> list[Effect]:
         error = refusal(got.code, got.message)
