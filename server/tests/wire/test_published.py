@@ -102,6 +102,14 @@ BREAKING: dict[str, tuple[Callable[[Document], object], str]] = {
         ),
         "send.send.after: minimum is 5, was 0",
     ),
+    "a bound of the keys is tighter": (
+        lambda d: d["$defs"]["Resume"]["properties"]["positions"]["propertyNames"].update(maxLength=10),
+        "resume.resume.positions[]: maxLength is 10, was 64",
+    ),
+    "a default is another": (
+        lambda d: d["$defs"]["TypingPush"]["properties"]["is_typing"].update(default=False),
+        "pushes.typing.typing.is_typing: the default is False, was True",
+    ),
     "a word is gone": (
         lambda d: d["$defs"]["Presence"]["properties"]["status"]["enum"].remove("away"),
         "presence.presence.status: the value away is gone",

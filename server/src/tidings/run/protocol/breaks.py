@@ -44,10 +44,13 @@ class _Side:
         if _type(before) != _type(after) and not self._is_widened(before, after):
             yield f"{at}: was {_type(before)}, is {_type(after)}"
             return
+        if before.get("default") != after.get("default"):
+            # what has its default is not sent: the other side fills in the one that it knows
+            yield f"{at}: the default is {after.get('default')}, was {before.get('default')}"
         yield from self._values(at, before, after)
         yield from self._bounds(at, before, after)
         yield from self._fields(at, before, after)
-        for part in ("items", "additionalProperties"):
+        for part in ("items", "additionalProperties", "propertyNames"):
             if isinstance(before.get(part), dict) and isinstance(after.get(part), dict):
                 yield from self.compare(f"{at}[]", before[part], after[part])
         yield from self._variants(at, before, after)

@@ -26,10 +26,11 @@ def document() -> Schema:
 
 
 def definitions(ref_template: str) -> dict[str, Schema]:
-    """Bodies and frames, by name."""
+    """Bodies and frames, by name; plain JSON, so that it can be compared with what was read from a file."""
     types = [*(k.body for k in REQUESTS), *(k.answer for k in REQUESTS), *(k.body for k in PUSHES)]
     _, bodies = msgspec.json.schema_components(dict.fromkeys(types), ref_template=ref_template)
-    return {**bodies, **dict(_frames(ref_template))}
+    made: dict[str, Schema] = msgspec.json.decode(msgspec.json.encode(bodies))
+    return {**made, **dict(_frames(ref_template))}
 
 
 def request_name(kind: RequestKind) -> str:
