@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,22 @@ type Frames = list[tuple[str, Any]]
 
 @pytest.fixture(scope="module")
 def parser() -> Path:
-    """Installed once, into the user's cache."""
+    """Installed once, into the user's cache. Of two that install it at once one is first, and that one is used."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tidings"
     home = cache / PARSER.replace("/", "-")
     if not home.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        fresh = tempfile.mkdtemp(dir=cache)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", fresh, PARSER]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        Path(fresh).replace(home)
+        with tempfile.TemporaryDirectory(dir=cache) as fresh:
+            _install(Path(fresh) / "parser")
+            with suppress(OSError):
+                (Path(fresh) / "parser").rename(home)
     return home / "node_modules"
+
+
+def _install(into: Path) -> None:
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(into), PARSER]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 def parsed(parser: Path, document: Document, frames: Frames) -> Document:

@@ -21,7 +21,10 @@ class Call(NamedTuple):
 
 
 class Close(NamedTuple):
-    """The last effect of every connection. `reason` is for the close frame."""
+    """The last effect of every connection. `reason` is for the close frame.
+
+    Calls that are still being made go on: a send that was begun is not cut off. Their answers are dropped.
+    """
 
     code: CloseCode
     reason: str
