@@ -56,6 +56,11 @@ def test_every_request_and_every_push_has_a_golden_frame() -> None:
     assert pushed >= {kind.name for kind in PUSH_KINDS}
 
 
+def test_every_frame_says_what_it_is_for() -> None:
+    bodies = [kind.body for kind in (*REQUESTS, *PUSH_KINDS)]
+    assert [body.__name__ for body in bodies if not (body.__doc__ or "").strip()] == []
+
+
 def test_names_of_golden_frames_are_unique() -> None:
     names = [one.name for one in (*REQUEST_SAMPLES, *REFUSED, *ANSWERS, *PUSHES)]
     assert len(names) == len(set(names))

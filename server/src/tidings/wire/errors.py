@@ -6,7 +6,9 @@ from tidings.kernel.errors import Code, TidingsError
 
 
 class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """`retryable`: the same request can succeed later, after `retry_after_ms` if it is given.
+    """What went wrong. As a push: with a frame whose request can't be told.
+
+    `retryable`: the same request can succeed later, after `retry_after_ms` if it is given.
 
     `code` is stable. A client meets codes that it does not know: then `retryable` tells what to do.
     """

@@ -17,7 +17,7 @@ from tidings.wire.frames.shape import Asked, Body
 
 
 class Connect(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The first frame. `positions`: up to where the device holds each chat; what is ahead of them is pushed.
+    """The first frame: who it is, and up to where the device holds each chat.
 
     The one request of which unknown fields are ignored: it is sent before a protocol level is agreed.
     """

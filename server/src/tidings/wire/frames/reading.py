@@ -18,7 +18,7 @@ from tidings.wire.frames.shape import Asked, Body
 
 
 class History(Asked, frozen=True, kw_only=True):
-    """One of `before`, `after`, `around`; none: the newest."""
+    """What the user may see of a chat. One of `before`, `after`, `around`; none: the newest."""
 
     chat: ChatName
     before: Sequence | None = None
@@ -71,7 +71,7 @@ class EntryPush(Entry, frozen=True, kw_only=True):
 
 
 class Entries(Body, frozen=True, kw_only=True):
-    """Oldest first. Complete for this user in `(after, up_to]`: the device's position is `up_to` now."""
+    """What was missed, oldest first. Complete for this user in `(after, up_to]`: the device's position is `up_to` now."""
 
     chat: ChatName
     after: Position

@@ -13,13 +13,15 @@ _Users = Annotated[tuple[UserName, ...], Meta(max_length=MAX_SUBSCRIPTIONS)]
 
 
 class Typing(Asked, frozen=True, kw_only=True):
-    """Repeated every few seconds while it goes on; more often is not passed on."""
+    """The user types. Repeated every few seconds while it goes on; more often is not passed on."""
 
     chat: ChatName
     is_typing: bool = True
 
 
 class Presence(Asked, frozen=True, kw_only=True):
+    """How the user is there, on this device."""
+
     status: PresenceStatus
 
 
@@ -31,6 +33,8 @@ class Subscribe(Asked, frozen=True, kw_only=True):
 
 
 class Unsubscribe(Asked, frozen=True, kw_only=True):
+    """No more of these."""
+
     chats: _Chats = ()
     users: _Users = ()
 
@@ -44,13 +48,15 @@ class Pong(Asked, frozen=True, kw_only=True):
 
 
 class TypingPush(Body, frozen=True, kw_only=True):
+    """Somebody types, or stopped. It ends by itself after some seconds without another one."""
+
     chat: ChatName
     user: UserName
     is_typing: bool = True
 
 
 class PresencePush(Body, frozen=True, kw_only=True):
-    """`at`: when the user was last seen, if he is offline."""
+    """A user came, went or is away. `at`: when he was last seen, if he is offline."""
 
     user: UserName
     status: PresenceStatus

@@ -27,7 +27,7 @@ class Keyed(Asked, frozen=True, kw_only=True):
 
 
 class Send(Keyed, frozen=True, kw_only=True):
-    """A text or data, or both; 4 KB in all."""
+    """A message: a text or data, or both; 4 KB in all."""
 
     text: Text = ""
     data: Data | None = None
@@ -54,7 +54,7 @@ class Redact(Keyed, frozen=True, kw_only=True):
 
 
 class React(Keyed, frozen=True, kw_only=True):
-    """`is_removed` takes an earlier reaction back."""
+    """A reaction to the message at `sequence`; `is_removed` takes an earlier one back."""
 
     sequence: Sequence
     emoji: Emoji
