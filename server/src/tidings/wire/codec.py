@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from tidings.kernel.errors import Code
 from tidings.wire.bounds import MAX_FRAME_BYTES, MAX_FRAME_CONTAINERS, MAX_FRAME_DEPTH, MAX_REQUEST_ID
@@ -34,7 +34,7 @@ class Refused(NamedTuple):
 
 _ClientFrame: Final = msgspec.defstruct(
     "ClientFrame",
-    [("id", RequestId | None, None), *((kind.name, kind.body | None, None) for kind in REQUESTS)],
+    [("id", RequestId | UnsetType, UNSET), *((kind.name, kind.body | UnsetType, UNSET) for kind in REQUESTS)],
     forbid_unknown_fields=True,
 )
 _decode: Final = msgspec.json.Decoder(_ClientFrame).decode
@@ -56,10 +56,10 @@ def decode(data: bytes) -> Received | Refused:
         frame: Any = _decode(data)
     except (ValueError, RecursionError) as error:
         return _why(data, error)
-    given = [body for body in _bodies(frame) if body is not None]
+    given = [body for body in _bodies(frame) if body is not UNSET]
     if len(given) != 1:
         return _why(data, None)
-    return _checked(frame.id, given[0])
+    return _checked(None if frame.id is UNSET else frame.id, given[0])
 
 
 def encode_answer(request_id: int, body: Struct) -> bytes:

@@ -10,6 +10,7 @@ from tidings.gateway.connection import Connection
 from tidings.gateway.effects import Call, Close, Effect, Write
 from tidings.gateway.limits import Limits
 from tidings.gateway.states import State
+from tidings.gateway.typing_gate import TypingGate
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.errors import refusal
@@ -149,6 +150,14 @@ def test_typing_passes_once_in_a_while_for_each_chat_and_at_once_when_it_ends() 
         words(made.received(typing("a", "false"), 3.1)),
     ]
     assert said == ["call", "-", "call", "call", "call"]
+
+
+def test_the_chats_in_which_somebody_typed_are_remembered_up_to_a_bound() -> None:
+    gate = TypingGate(every_s=3.0, chats=2)
+    assert all(gate.passes(chat, 0.0, is_typing=True) for chat in ("a", "b", "c"))
+    assert not gate.passes("c", 0.1, is_typing=True)
+    assert gate.passes("a", 0.1, is_typing=True), "the oldest is forgotten"
+    assert len(gate._passed) == 2
 
 
 def test_typing_that_is_not_passed_on_is_still_answered() -> None:

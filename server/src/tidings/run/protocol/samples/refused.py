@@ -23,6 +23,7 @@ REFUSED: Final = (
     _bad("two_kinds", "One frame is one request.", '{"id":7,"ping":{},"pong":{}}'),
     _bad("null_body", "A body is an object.", '{"id":7,"send":null}'),
     _bad("id_zero", "Ids begin with 1.", '{"id":0,"ping":{}}'),
+    _bad("id_null", "No id is no `id`.", '{"id":null,"ping":{}}'),
     _bad("id_text", "An id is a number.", '{"id":"7","ping":{}}'),
     _bad("id_huge", "An id is at most 2**53 - 1.", '{"id":9007199254740992,"ping":{}}'),
     _bad(
@@ -42,6 +43,9 @@ REFUSED: Final = (
     _bad("chat_with_sign", "Signs that keys are made of.", '{"id":7,"history":{"chat":"a#b"}}'),
     _bad(
         "chat_too_long", "An id has at most 64 characters.", '{"id":7,"history":{"chat":"' + "d" * 65 + '"}}'
+    ),
+    _bad(
+        "chat_with_line_feed", "Nor a line feed, not even at the end.", '{"id":7,"history":{"chat":"d\\n"}}'
     ),
     _bad("two_places", "One place in the log.", '{"id":7,"history":{"chat":"d","before":9,"after":3}}'),
     _bad("page_too_large", "At most 200 entries.", '{"id":7,"history":{"chat":"d","limit":201}}'),
