@@ -37,6 +37,11 @@ bench name *args:
 storm *args:
     uv run python -m faults.storm.run {{ args }}
 
+# mutated frames: just fuzz frames --count 1000000
+[working-directory: 'server/tests']
+fuzz name *args:
+    uv run python -m fuzz.{{ name }} {{ args }}
+
 # format and mend what can be mended by itself
 fix:
     uv run ruff format .

@@ -31,6 +31,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.ROUTE_UNKNOWN: 404,
     Code.METHOD_NOT_ALLOWED: 405,
     Code.CURSOR_INVALID: 400,
+    Code.REQUEST_UNKNOWN: 400,
     Code.NOT_A_MEMBER: 403,
     Code.FORBIDDEN: 403,
     Code.BLOCKED: 403,
@@ -64,6 +65,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.TOPICS_DRIFT: 500,
     Code.TOPICS_DESTRUCTIVE: 500,
     Code.TOPICS_FAILED: 500,
+    Code.PROTOCOL_DRIFT: 500,
 }
 
 MEDIA_TYPE = "application/problem+json"

@@ -40,6 +40,7 @@ class Code(StrEnum):
     ROUTE_UNKNOWN = "route_unknown"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     CURSOR_INVALID = "cursor_invalid"
+    REQUEST_UNKNOWN = "request_unknown"
     NOT_A_MEMBER = "not_a_member"
     FORBIDDEN = "forbidden"
     BLOCKED = "blocked"
@@ -59,6 +60,7 @@ class Code(StrEnum):
     TOPICS_DRIFT = "topics_drift"
     TOPICS_DESTRUCTIVE = "topics_destructive"
     TOPICS_FAILED = "topics_failed"
+    PROTOCOL_DRIFT = "protocol_drift"
 
 
 _RETRYABLE = frozenset(

@@ -1,0 +1,84 @@
+"""Errors as frames tell them: one table for every code, one place for what nobody foresaw."""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.wire.errors import ErrorBody, body_of
+
+_log = logging.getLogger(__name__)
+
+OPERATORS_ONLY: Final = "Something went wrong in the server. It is logged."
+
+TOLD: Final[Mapping[Code, str | None]] = {
+    # None: the error's own words. A text: what a device is told instead of words that are for operators.
+    Code.CREDENTIAL_INVALID: None,
+    Code.CREDENTIAL_EXPIRED: None,
+    Code.RATE_LIMITED: None,
+    Code.USER_NOT_FOUND: None,
+    Code.USER_EXISTS: None,
+    Code.PHONE_TAKEN: None,
+    Code.CHAT_NOT_FOUND: None,
+    Code.CHAT_FULL: None,
+    Code.STAYS_USED_UP: None,
+    Code.REQUEST_INVALID: None,
+    Code.REQUEST_UNKNOWN: None,
+    Code.CURSOR_INVALID: None,
+    Code.NOT_A_MEMBER: None,
+    Code.FORBIDDEN: None,
+    Code.BLOCKED: None,
+    Code.CONTENT_INVALID: None,
+    Code.CONTENT_TOO_LARGE: None,
+    Code.MESSAGE_NOT_FOUND: None,
+    Code.NOTHING_TO_CHANGE: None,
+    Code.KEY_CONFLICT: None,
+    Code.AFTER_ABOVE_HEAD: None,
+    Code.CATCH_UP_FIRST: None,
+    Code.CHANGED_MEANWHILE: None,
+    Code.CONTENT_UNREADABLE: None,
+    Code.OUTCOME_UNKNOWN: None,
+    Code.OVERLOADED: None,
+    Code.KEYS_UNAVAILABLE: "The server can't get at the keys of this tenant right now.",
+    Code.INTERNAL: OPERATORS_ONLY,
+}
+"""The codes that a device can meet."""
+
+HIDDEN: Final = frozenset(
+    {
+        Code.SETTINGS_INVALID,
+        Code.ENGINE_NOT_INSTALLED,
+        Code.ENGINE_NOT_SUPPORTED,
+        Code.ENGINE_FETCH_FAILED,
+        Code.ENGINE_PORT_TAKEN,
+        Code.ENGINE_MEMORY_SHORT,
+        Code.ENGINE_DIED,
+        Code.ENGINE_NOT_READY,
+        Code.ENGINE_UNREACHABLE,
+        Code.ENGINES_BUSY,
+        Code.TABLES_DRIFT,
+        Code.TABLES_DESTRUCTIVE,
+        Code.TABLES_FAILED,
+        Code.TOPICS_DRIFT,
+        Code.TOPICS_DESTRUCTIVE,
+        Code.TOPICS_FAILED,
+        Code.PROTOCOL_DRIFT,
+        # of HTTP alone
+        Code.REQUEST_TOO_LARGE,
+        Code.ROUTE_UNKNOWN,
+        Code.METHOD_NOT_ALLOWED,
+    }
+)
+"""Of the command line. Should one come up in a request, it is a mistake of ours and is told as `internal`."""
+
+
+def frame_of(error: Exception) -> ErrorBody:
+    """What is not the device's business is logged, and told as `internal`."""
+    if not isinstance(error, TidingsError) or error.code not in TOLD:
+        _log.error("a request failed in a way that nobody foresaw", exc_info=error)
+        return body_of(TidingsError(Code.INTERNAL, OPERATORS_ONLY))
+    text = TOLD[error.code]
+    if text is None:
+        return body_of(error)
+    _log.error("a request failed: %s", error.message, extra={"error_code": error.code})
+    return body_of(TidingsError(error.code, text, details=error.details))

@@ -1,0 +1,60 @@
+"""What the socket's edge asks of the rest: the use cases, as they stand."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidings.accounts.model import Principal
+from tidings.kernel.ids import ChatKey, ClientKey, UserId
+from tidings.messages.change import Asked
+from tidings.messages.content import Content
+from tidings.messages.history import Page
+from tidings.messages.model import Appended
+from tidings.messages.send import Sent
+
+
+class Credentials(Protocol):
+    async def verify(self, bearer: str, /) -> Principal:
+        """Raises `credential_invalid` or `credential_expired`; does not tell why."""
+        ...
+
+
+class Sending(Protocol):
+    """Answers after the commit, never before."""
+
+    async def __call__(
+        self,
+        chat: ChatKey,
+        sender: UserId,
+        client_key: ClientKey,
+        content: Content,
+        *,
+        after: int | None = None,
+        content_type: str | None = None,
+        ttl_s: int | None = None,
+    ) -> Sent: ...
+
+
+class Changing(Protocol):
+    async def edit(self, asked: Asked, content: Content) -> Appended: ...
+
+    async def redact(self, asked: Asked) -> Appended: ...
+
+    async def react(self, asked: Asked, emoji: str, *, is_added: bool = True) -> Appended: ...
+
+
+class Reading(Protocol):
+    """What a user may see of a chat, and which range that covers."""
+
+    async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> Page: ...
+
+    async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> Page: ...
+
+    async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseCases:
+    credentials: Credentials
+    send: Sending
+    change: Changing
+    history: Reading

@@ -1,0 +1,101 @@
+"""From a request to its use case and back: one small function for each, and a table of them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from msgspec import Struct
+
+from tidings.gateway.entries import page_of
+from tidings.gateway.ports import UseCases
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.change import Asked
+from tidings.messages.content import Content
+from tidings.wire.frames.connecting import Resume, Resumed
+from tidings.wire.frames.reading import History, HistoryPage
+from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
+from tidings.wire.frames.watermarks import Ack, Read
+from tidings.wire.frames.writing import Appended, Edit, React, Redact, Send
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is on the other end. The tenant comes from the verified credential alone."""
+
+    tenant: TenantId
+    user: UserId
+    epoch: int
+
+    def chat(self, name: str) -> ChatKey:
+        return ChatKey(self.tenant, ChatId(name))
+
+
+async def send(cases: UseCases, caller: Caller, asked: Send) -> Appended:
+    sent = await cases.send(
+        caller.chat(asked.chat),
+        caller.user,
+        ClientKey(asked.client_message_id),
+        _content(asked),
+        after=asked.after,
+        content_type=asked.content_type,
+        ttl_s=asked.ttl_seconds,
+    )
+    return Appended(sequence=sent.sequence, is_repeat=sent.is_repeat)
+
+
+async def edit(cases: UseCases, caller: Caller, asked: Edit) -> Appended:
+    done = await cases.change.edit(_about(caller, asked), _content(asked))
+    return Appended(sequence=done.sequence, is_repeat=done.is_repeat)
+
+
+async def redact(cases: UseCases, caller: Caller, asked: Redact) -> Appended:
+    done = await cases.change.redact(_about(caller, asked))
+    return Appended(sequence=done.sequence, is_repeat=done.is_repeat)
+
+
+async def react(cases: UseCases, caller: Caller, asked: React) -> Appended:
+    done = await cases.change.react(_about(caller, asked), asked.emoji, is_added=not asked.is_removed)
+    return Appended(sequence=done.sequence, is_repeat=done.is_repeat)
+
+
+async def history(cases: UseCases, caller: Caller, asked: History) -> HistoryPage:
+    chat, user = caller.chat(asked.chat), caller.user
+    if asked.after is not None:
+        page = await cases.history.after(chat, user, asked.after, asked.limit)
+    elif asked.around is not None:
+        page = await cases.history.around(chat, user, asked.around, asked.limit)
+    else:
+        page = await cases.history.before(chat, user, asked.before, asked.limit)
+    return page_of(page, user)
+
+
+async def resume(cases: UseCases, caller: Caller, asked: Resume) -> Resumed:
+    """Nothing is pushed ahead of a position yet: a device asks for what it missed with `history`."""
+    del cases
+    is_reset = asked.epoch is not None and asked.epoch != caller.epoch
+    return Resumed(epoch=caller.epoch, is_reset=is_reset, has_more=asked.has_more)
+
+
+type Serve = Callable[[UseCases, Caller, Any], Awaitable[Struct]]
+
+SERVED: Final[Mapping[type[Struct], Serve]] = {
+    Send: send,
+    Edit: edit,
+    Redact: redact,
+    React: react,
+    History: history,
+    Resume: resume,
+}
+
+NOT_YET: Final = frozenset({Ack, Read, Typing, Presence, Subscribe, Unsubscribe})
+"""In the protocol, with no use case behind them so far."""
+
+
+def _content(asked: Send | Edit) -> Content:
+    users = tuple(UserId(user) for user in asked.mentions)
+    return Content(text=asked.text, data=asked.data, reply_to=asked.reply_to, mentions=users)
+
+
+def _about(caller: Caller, asked: Edit | Redact | React) -> Asked:
+    key = ClientKey(asked.client_message_id)
+    return Asked(caller.chat(asked.chat), caller.user, key, asked.sequence, asked.after)

@@ -1,0 +1,70 @@
+"""The JSON Schema of every frame: each body as its type says, in the envelope that it travels in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from tidings.wire.bounds import MAX_REQUEST_ID, PROTOCOL
+from tidings.wire.errors import ErrorBody
+from tidings.wire.frames.table import PUSHES, REQUESTS, PushKind, RequestKind
+
+type Schema = dict[str, Any]
+
+
+def document() -> Schema:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Frames of Tidings",
+        "description": f"Protocol level {PROTOCOL}. To the server strict, to the device growing: see the reference.",
+        "protocol": PROTOCOL,
+        "requests": {kind.name: _ref(request_name(kind)) for kind in REQUESTS},
+        "answers": {kind.name: _ref(answer_name(kind)) for kind in REQUESTS},
+        "pushes": {kind.name: _ref(push_name(kind)) for kind in PUSHES},
+        "$defs": definitions("#/$defs/{name}"),
+    }
+
+
+def definitions(ref_template: str) -> dict[str, Schema]:
+    """Bodies and frames, by name; plain JSON, so that it can be compared with what was read from a file."""
+    types = [*(k.body for k in REQUESTS), *(k.answer for k in REQUESTS), *(k.body for k in PUSHES)]
+    _, bodies = msgspec.json.schema_components(dict.fromkeys(types), ref_template=ref_template)
+    made: dict[str, Schema] = msgspec.json.decode(msgspec.json.encode(bodies))
+    return {**made, **dict(_frames(ref_template))}
+
+
+def request_name(kind: RequestKind) -> str:
+    return f"{kind.name}Request"
+
+
+def answer_name(kind: RequestKind) -> str:
+    return f"{kind.name}Answer"
+
+
+def push_name(kind: PushKind) -> str:
+    return f"{kind.name}Push"
+
+
+def _frames(ref_template: str) -> Iterator[tuple[str, Schema]]:
+    def ref(body: type) -> Schema:
+        return {"$ref": ref_template.format(name=body.__name__)}
+
+    for kind in REQUESTS:
+        required = ["id", kind.name] if kind.needs_id else [kind.name]
+        yield request_name(kind), _frame({"id": _ID, kind.name: ref(kind.body)}, required, is_closed=True)
+        yield answer_name(kind), _frame({"id": _ID, "ok": ref(kind.answer)}, ["id", "ok"])
+    yield "errorAnswer", _frame({"id": _ID, "error": ref(ErrorBody)}, ["id", "error"])
+    for push in PUSHES:
+        yield push_name(push), _frame({push.name: ref(push.body)}, [push.name])
+
+
+def _frame(properties: dict[str, Schema], required: list[str], *, is_closed: bool = False) -> Schema:
+    frame: Schema = {"type": "object", "properties": properties, "required": required}
+    return {**frame, "additionalProperties": False} if is_closed else frame
+
+
+def _ref(name: str) -> str:
+    return f"#/$defs/{name}"
+
+
+_ID: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_REQUEST_ID}

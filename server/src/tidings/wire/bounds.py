@@ -1,0 +1,34 @@
+"""How large anything may be that a device sends. A frame over a bound is refused before it costs anything."""
+
+from typing import Final
+
+PROTOCOL: Final = 1
+"""Rises by one with every addition to the frames; a client sends nothing newer than what was agreed."""
+
+OLDEST_PROTOCOL: Final = 1
+"""Below this a client is told to update."""
+
+MAX_FRAME_BYTES: Final = 65_536
+MAX_FRAME_DEPTH: Final = 12
+"""The frame, its body, and the 8 levels that `data` may have, with room to spare."""
+
+MAX_FRAME_CONTAINERS: Final = 1_024
+"""Objects and lists in one frame: what is shallow and wide costs as much as what is deep."""
+
+MAX_CREDENTIAL_CHARS: Final = 8_192
+MAX_ID_CHARS: Final = 64
+MAX_CLIENT_MESSAGE_ID_CHARS: Final = 48
+MAX_TEXT_CHARS: Final = 4_096
+MAX_MENTIONS: Final = 50
+MAX_EMOJI_CHARS: Final = 32
+MAX_TTL_SECONDS: Final = 365 * 24 * 3600
+MAX_POSITIONS: Final = 1_000
+"""In one frame; who has more sends them in parts."""
+
+MAX_WATERMARKS: Final = 200
+MAX_SUBSCRIPTIONS: Final = 100
+MAX_PAGE: Final = 200
+MAX_REQUEST_ID: Final = 2**53 - 1
+"""What JavaScript counts to without an error."""
+
+MAX_SEQUENCE: Final = 10**15 - 1

@@ -1,0 +1,75 @@
+"""Why a connection was closed: one table, two ranges. Below 4500 a client reconnects, from there on it does not.
+
+A client needs no more than the range: codes that it does not know are treated alike.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from tidings.kernel.errors import Code
+
+RECONNECT: Final = range(4000, 4500)
+TERMINAL: Final = range(4500, 5000)
+
+
+class CloseCode(IntEnum):
+    """A code is never reused for something else."""
+
+    DRAINED = 4000
+    SILENT = 4001
+    SLOW_CONSUMER = 4002
+    CONNECT_TIMEOUT = 4003
+    TOO_FAST = 4004
+    TRY_LATER = 4005
+    CREDENTIAL_EXPIRED = 4006
+
+    CREDENTIAL_INVALID = 4500
+    FRAME_INVALID = 4501
+    FRAME_TOO_LARGE = 4502
+    CONNECT_EXPECTED = 4503
+    PROTOCOL_UNSUPPORTED = 4504
+    REPLACED = 4505
+    SIGNED_OUT = 4506
+    FORBIDDEN = 4507
+
+    @property
+    def is_reconnect(self) -> bool:
+        return self in RECONNECT
+
+
+TEXTS: Final[Mapping[CloseCode, str]] = {
+    CloseCode.DRAINED: "This server process is going away. Connect anew and resume.",
+    CloseCode.SILENT: "Nothing was heard of the device for longer than a heartbeat and its grace.",
+    CloseCode.SLOW_CONSUMER: "The device reads more slowly than it is written to. Reconnect and resume: nothing is lost.",
+    CloseCode.CONNECT_TIMEOUT: "No `connect` came in the first 5 seconds.",
+    CloseCode.TOO_FAST: "The device went on sending after it was told that it sends too fast.",
+    CloseCode.TRY_LATER: "The server could not let the device in now, or failed.",
+    CloseCode.CREDENTIAL_EXPIRED: "The credential's time is over. Get a new one, then reconnect.",
+    CloseCode.CREDENTIAL_INVALID: "The credential was refused. Another one is needed.",
+    CloseCode.FRAME_INVALID: "Too many frames that are not of this protocol: a mistake in the client.",
+    CloseCode.FRAME_TOO_LARGE: "A frame was over the bound that `welcome` tells: a mistake in the client.",
+    CloseCode.CONNECT_EXPECTED: "The first frame was not `connect`: a mistake in the client.",
+    CloseCode.PROTOCOL_UNSUPPORTED: "The client is too old for this server.",
+    CloseCode.REPLACED: "The same device has connected elsewhere.",
+    CloseCode.SIGNED_OUT: "The session was ended. Sign in again.",
+    CloseCode.FORBIDDEN: "The user or the tenant may not connect.",
+}
+
+_REFUSED: Final[Mapping[str, CloseCode]] = {
+    Code.CREDENTIAL_INVALID: CloseCode.CREDENTIAL_INVALID,
+    Code.CREDENTIAL_EXPIRED: CloseCode.CREDENTIAL_EXPIRED,
+    Code.FORBIDDEN: CloseCode.FORBIDDEN,
+    Code.REQUEST_INVALID: CloseCode.FRAME_INVALID,
+}
+
+
+def for_refused_connect(code: str) -> CloseCode:
+    """What is neither the credential's fault nor the user's is ours: later it may go."""
+    return _REFUSED.get(code, CloseCode.TRY_LATER)
+
+
+def reason(code: CloseCode, retry_after_ms: int | None = None) -> str:
+    """The text in the close frame, at most 123 bytes: the name, and when to come back."""
+    name = code.name.lower()
+    return name if retry_after_ms is None else f"{name} retry_after_ms={retry_after_ms}"

@@ -1,0 +1,105 @@
+"""What a device gets of a log: one entry, a range, a page, a row of the chat list."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from tidings.wire.bounds import MAX_PAGE
+from tidings.wire.fields import (
+    ChatName,
+    Data,
+    EntryKind,
+    EntryState,
+    Milliseconds,
+    Position,
+    Sequence,
+)
+from tidings.wire.frames.shape import Asked, Body
+
+
+class History(Asked, frozen=True, kw_only=True):
+    """What the user may see of a chat. One of `before`, `after`, `around`; none: the newest."""
+
+    chat: ChatName
+    before: Sequence | None = None
+    after: Position | None = None
+    around: Sequence | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE)] = 50
+
+
+class Reaction(Body, frozen=True, kw_only=True):
+    """`users` are the first few of them."""
+
+    emoji: str
+    count: int
+    users: tuple[str, ...] = ()
+
+
+class Entry(Body, frozen=True, kw_only=True):
+    """One item of a log, written by whom and at what time. A message unless `kind` says otherwise.
+
+    `client_message_id` comes to the devices of the user who chose it, so that they know their own again.
+    """
+
+    sequence: Sequence
+    by: str
+    at: Milliseconds
+    kind: EntryKind = "message"
+    state: EntryState = "there"
+    text: str = ""
+    data: Data | None = None
+    reply_to: Sequence | None = None
+    mentions: tuple[str, ...] = ()
+    content_type: str | None = None
+    client_message_id: str | None = None
+    edited_at: Milliseconds | None = None
+    redacted_at: Milliseconds | None = None
+    expires_at: Milliseconds | None = None
+    reactions: tuple[Reaction, ...] = ()
+    refers_to: Sequence | None = None
+    emoji: str | None = None
+    name: str | None = None
+    role: str | None = None
+    users: tuple[str, ...] = ()
+    member_count: int | None = None
+
+
+class EntryPush(Entry, frozen=True, kw_only=True):
+    """An entry as it happens. Its message id is `<chat>.<sequence>`, so it is not sent."""
+
+    chat: ChatName
+
+
+class Entries(Body, frozen=True, kw_only=True):
+    """What was missed, oldest first. Complete for this user in `(after, up_to]`: the device's position is `up_to` now."""
+
+    chat: ChatName
+    after: Position
+    up_to: Position
+    entries: tuple[Entry, ...]
+
+
+class HistoryPage(Body, frozen=True, kw_only=True):
+    """Newest first. Complete for this user in `(after, up_to]`."""
+
+    after: Position
+    up_to: Position
+    entries: tuple[Entry, ...]
+    has_older: bool = False
+    has_newer: bool = False
+
+
+class ChatRow(Body, frozen=True, kw_only=True):
+    """A row of the chat list: a chat that the device did not know, or whose row has changed."""
+
+    chat: ChatName
+    head: Position
+    unread: int = 0
+    read: Position = 0
+    name: str | None = None
+    at: Milliseconds | None = None
+    by: str | None = None
+    preview: str | None = None
+    is_muted: bool = False
+    is_pinned: bool = False
+    is_archived: bool = False

@@ -1,0 +1,88 @@
+"""A device without a socket: drives a connection and its calls in memory, as an adapter of any socket library would."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from fixtures.stage import ANNA, BEN, CLEO, Stage
+
+from tidings.accounts.model import Principal
+from tidings.gateway.connection import Connection
+from tidings.gateway.dispatch import Dispatch, Visit
+from tidings.gateway.effects import Call, Close, Effect, Write
+from tidings.gateway.limits import Limits
+from tidings.gateway.ports import UseCases
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+
+LIMITS = Limits()
+
+
+class Tokens:
+    """A credential is the user's name. What verifies real ones is another subject's."""
+
+    def __init__(self, tenant: TenantId) -> None:
+        self._known = {user: Principal(tenant=tenant, user=user) for user in (ANNA, BEN, CLEO)}
+        self._server = Principal(tenant=tenant)
+
+    async def verify(self, bearer: str, /) -> Principal:
+        if bearer == "server":
+            return self._server
+        found = next((who for user, who in self._known.items() if user == bearer), None)
+        if found is None:
+            raise TidingsError(Code.CREDENTIAL_INVALID, "The credential is not known.")
+        return found
+
+
+def dispatch_of(stage: Stage) -> Dispatch:
+    cases = UseCases(
+        credentials=Tokens(stage.tenant), send=stage.sending, change=stage.change, history=stage.history
+    )
+    return Dispatch(cases=cases, limits=LIMITS, clock=stage.clock)
+
+
+class Device:
+    def __init__(self, dispatch: Dispatch) -> None:
+        self._visit = Visit(dispatch)
+        self._clock = dispatch.clock
+        self._connection = Connection(LIMITS, self._clock.monotonic(), lambda: 0.5)
+        self._calls: set[asyncio.Task[None]] = set()
+        self._last_id = 0
+        self.frames: list[dict[str, Any]] = []
+        self.closed: Close | None = None
+
+    async def connect(self, credential: str) -> dict[str, Any]:
+        return await self.ask("connect", credential=credential, protocol=1)
+
+    async def ask(self, kind: str, **body: object) -> dict[str, Any]:
+        """The `ok` or the `error`."""
+        self._last_id += 1
+        asked = self._last_id
+        self.feed(msgspec.json.encode({"id": asked, kind: body}))
+        await self.settled()
+        (answer,) = (frame for frame in self.frames if frame.get("id") == asked)
+        found: dict[str, Any] = answer["ok"] if "ok" in answer else answer["error"]
+        return found
+
+    def feed(self, data: bytes) -> None:
+        self._do(self._connection.received(data, self._clock.monotonic()))
+
+    async def settled(self) -> None:
+        while self._calls:
+            await asyncio.gather(*self._calls)
+
+    def _do(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Write(data):
+                    self.frames.append(msgspec.json.decode(data))
+                case Close():
+                    self.closed = effect
+                case Call():
+                    task = asyncio.create_task(self._call(effect))
+                    self._calls.add(task)
+                    task.add_done_callback(self._calls.discard)
+
+    async def _call(self, call: Call) -> None:
+        answer = await self._visit.answer(call.request)
+        self._do(self._connection.answered(call.number, answer, self._clock.monotonic()))

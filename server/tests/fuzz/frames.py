@@ -1,0 +1,127 @@
+"""`just fuzz frames`: mutated frames through codec and connection.
+
+Each is answered, or closes the connection by the table; nothing raises, nothing grows.
+"""
+
+import argparse
+import gc
+import json
+import sys
+import time
+from collections import Counter
+from random import Random
+
+import msgspec
+from unit.gateway.stages import RESUMED, WELCOME
+
+from fuzz.mutation import mutated
+from tidings.gateway.connection import Connection
+from tidings.gateway.effects import Call, Close, Effect, Write
+from tidings.gateway.limits import Limits
+from tidings.gateway.states import State
+from tidings.kernel.errors import Code
+from tidings.wire.close_codes import CloseCode
+from tidings.wire.codec import encode_answer
+from tidings.wire.errors import refusal
+from tidings.wire.frames.connecting import Connect, Resume
+from tidings.wire.frames.shape import Done
+
+STRICT, PATIENT = Limits(), Limits(faults=200, fault_every_s=0.05)
+FRAMES_PER_S = 40
+MAX_WRITTEN_BYTES = 1024
+
+
+class Fuzz:
+    """One device after the other: each goes on until it is closed."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = Random(seed)
+        self._now = 0.0
+        self._connection = self._fresh()
+        self.seen: Counter[str] = Counter()
+
+    def step(self) -> None:
+        self._now += 1 / FRAMES_PER_S
+        frame = mutated(self._chance)
+        try:
+            self._take(self._connection.received(frame, self._now))
+            self._take(self._connection.tick(self._now))
+        except Exception as error:
+            error.add_note(f"the frame was {frame[:400]!r}")
+            raise
+        if self._connection.state is State.CLOSED:
+            self._connection = self._fresh()
+
+    def _fresh(self) -> Connection:
+        """Most are let in first: a mutated `connect` seldom is."""
+        made = Connection(self._chance.choice((STRICT, PATIENT)), self._now, self._chance.random)
+        if self._chance.random() < 0.7:
+            made.received(b'{"id":1,"connect":{"credential":"c","protocol":1}}', self._now)
+            made.answered(1, WELCOME, self._now)
+            made.answered(2, RESUMED, self._now)
+        return made
+
+    def _take(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Write(data):
+                    self._written(data)
+                case Close(code, reason):
+                    assert self._connection.state is State.CLOSED
+                    assert len(reason.encode()) <= 123
+                    self.seen[f"close {CloseCode(code).name.lower()}"] += 1
+                case Call():
+                    self._called(effect)
+        assert self._connection.in_flight <= STRICT.in_flight
+
+    def _written(self, data: bytes) -> None:
+        assert len(data) <= MAX_WRITTEN_BYTES
+        frame = msgspec.json.decode(data)
+        kind = next(name for name in frame if name != "id")
+        self.seen[frame[kind]["code"] if kind == "error" else kind] += 1
+
+    def _called(self, call: Call) -> None:
+        """Now and then an answer is long in coming. What was decoded can be encoded again."""
+        self.seen["call"] += 1
+        encode_answer(1, call.request)
+        if self._chance.random() < 0.95:
+            self._take(self._connection.answered(call.number, self._answer(call), self._now))
+
+    def _answer(self, call: Call) -> msgspec.Struct:
+        if self._chance.random() < 0.1:
+            return refusal(Code.OVERLOADED, "no")
+        if isinstance(call.request, Connect):
+            return WELCOME
+        return RESUMED if isinstance(call.request, Resume) else Done()
+
+
+def run(count: int, seed: int) -> Counter[str]:
+    fuzz = Fuzz(seed)
+    for _ in range(count):
+        fuzz.step()
+    return fuzz.seen
+
+
+def blocks() -> int:
+    """How much Python holds, in pieces of memory: what came and went is not in it."""
+    gc.collect()
+    return sys.getallocatedblocks()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="just fuzz frames", description=__doc__)
+    parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    wanted = parser.parse_args()
+    began_s = time.process_time()
+    seen, held = run(wanted.count // 2, wanted.seed), blocks()
+    seen += run(wanted.count - wanted.count // 2, wanted.seed + 1)
+    took_s = time.process_time() - began_s
+    for name, times in seen.most_common():
+        print(f"{name:28} {times:>9,}")
+    figures = {"frames": wanted.count, "cpu_s": round(took_s, 1), "grown_blocks": blocks() - held}
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Connections in every state, and what they want done in words that a table can hold."""
+
+import msgspec
+
+from tidings.gateway.connection import Connection
+from tidings.gateway.effects import Call, Close, Effect, Write
+from tidings.gateway.limits import Limits
+from tidings.gateway.states import State
+from tidings.wire.frames.connecting import Limits as LimitsTold
+from tidings.wire.frames.connecting import Resumed, Welcome
+
+LIMITS = Limits()
+CONNECT = b'{"id":1,"connect":{"credential":"c","protocol":1}}'
+WELCOME = Welcome(
+    protocol=1,
+    user="anna",
+    device="phone-1",
+    epoch=0,
+    at=0,
+    heartbeat_s=25,
+    limits=LimitsTold(frame_bytes=1, in_flight=1, frames_per_s=1, burst=1),
+)
+RESUMED = Resumed(epoch=0)
+
+
+def connection(state: State = State.LIVE, limits: Limits = LIMITS, welcome: Welcome = WELCOME) -> Connection:
+    """Brought to its state the way a device brings it there, at the time 0."""
+    made = Connection(limits, 0.0, lambda: 0.5)
+    if state is State.CONNECTING:
+        return made
+    call = only_call(made.received(CONNECT, 0.0))
+    if state is State.AUTHENTICATING:
+        return made
+    resume = only_call(made.answered(call.number, welcome, 0.0))
+    if state is State.RESUMING:
+        return made
+    made.answered(resume.number, RESUMED, 0.0)
+    if state is State.DRAINING:
+        made.drain(1000, 30_000, 0.0)
+    if state is State.CLOSED:
+        made.lost()
+    assert made.state is state
+    return made
+
+
+def only_call(effects: list[Effect]) -> Call:
+    (call,) = (effect for effect in effects if isinstance(effect, Call))
+    return call
+
+
+def words(effects: list[Effect]) -> str:
+    """`call`, `ok`, an error's code, a push's name with `!`, `close:` and its name; `-` for nothing."""
+    return " ".join(map(_word, effects)) or "-"
+
+
+def _word(effect: Effect) -> str:
+    match effect:
+        case Call():
+            return "call"
+        case Close(code, _):
+            return f"close:{code.name.lower()}"
+        case Write(data):
+            return _frame_word(msgspec.json.decode(data))
+
+
+def _frame_word(frame: dict[str, dict[str, object]]) -> str:
+    if "ok" in frame:
+        return "ok"
+    if "error" in frame:
+        return str(frame["error"]["code"])
+    ((name, _),) = frame.items()
+    return f"{name}!"

@@ -1,0 +1,118 @@
+"""Frames to requests and back: bounded, strict towards the device, and small."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidings.chats.model import direct_chat
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import TenantId, UserId
+from tidings.wire import bounds
+from tidings.wire.codec import Received, Refused, decode, encode_answer, encode_push
+from tidings.wire.depth import is_too_deep
+from tidings.wire.errors import ErrorBody, refusal
+from tidings.wire.frames.connecting import Connect
+from tidings.wire.frames.reading import EntryPush
+from tidings.wire.frames.table import PUSHES, REQUESTS
+from tidings.wire.frames.writing import Appended, Send
+
+WEBSOCKET_HEADER_BYTES = 4
+GOAL_BYTES = 213
+
+
+def test_a_text_of_100_bytes_reaches_its_receiver_in_213_bytes() -> None:
+    chat = direct_chat(TenantId("acme"), UserId("user0001"), UserId("user0002")).chat
+    text = (
+        "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be i"
+    )
+    push = EntryPush(chat=chat, sequence=48_213, by="user0001", at=1_763_184_000_000, text=text)
+    assert len(text) == 100
+    assert len(encode_push(push)) + WEBSOCKET_HEADER_BYTES <= GOAL_BYTES
+
+
+def test_a_request_is_told_by_its_one_key() -> None:
+    got = decode(b'{"send":{"text":"hi","client_message_id":"k","chat":"d"},"id":7}')
+    assert got == Received(7, Send(chat="d", client_message_id="k", text="hi"))
+
+
+def test_an_answer_has_the_id_of_its_request() -> None:
+    assert encode_answer(7, Appended(sequence=42)) == b'{"id":7,"ok":{"sequence":42}}'
+    error = encode_answer(7, refusal(Code.OVERLOADED, "Later.", retry_after_ms=5))
+    assert msgspec.json.decode(error)["error"]["retryable"] is True
+
+
+def test_a_frame_of_the_greatest_size_is_decoded_and_one_byte_more_is_not() -> None:
+    frame = b'{"id":1,"ping":{}}'
+    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES)), Received)
+    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES + 1)), Refused)
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+def test_depth_is_bounded_to_the_level(opening: bytes) -> None:
+    def nested(depth: int) -> bytes:
+        return opening * depth + b"1" + (b"]" if opening == b"[" else b"}") * depth
+
+    assert not is_too_deep(nested(bounds.MAX_FRAME_DEPTH))
+    assert is_too_deep(nested(bounds.MAX_FRAME_DEPTH + 1))
+    assert is_too_deep(nested(30_000))
+
+
+def test_brackets_in_a_text_are_not_nesting() -> None:
+    text = "{[" * 1000 + '"' + "{[" * 100 + "\\"
+    frame = msgspec.json.encode({"id": 1, "send": {"chat": "d", "client_message_id": "k", "text": text}})
+    assert isinstance(decode(frame), Received)
+
+
+def test_what_is_wide_is_bounded_as_what_is_deep() -> None:
+    assert is_too_deep(b"[" + b",".join([b"[]"] * bounds.MAX_FRAME_CONTAINERS) + b"]")
+
+
+nesting = st.recursive(
+    st.none() | st.text(max_size=8),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=4), inner),
+)
+
+
+@given(nesting)
+def test_depth_is_what_the_decoded_value_has(value: object) -> None:
+    assert is_too_deep(msgspec.json.encode(value)) is (_depth(value) > bounds.MAX_FRAME_DEPTH)
+
+
+def _depth(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(_depth, value.values()), default=0)
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_it_raise(data: bytes) -> None:
+    assert isinstance(decode(data), Received | Refused)
+
+
+def test_what_is_wrong_with_a_long_frame_is_told_in_short() -> None:
+    got = decode(b'{"id":7,"ping":{"' + b"y" * 5000 + b'":1}}')
+    assert isinstance(got, Refused)
+    assert len(got.message) < 256
+
+
+def test_a_connect_does_not_print_its_credential() -> None:
+    connect = Connect(credential="s3cret", protocol=1)
+    assert "s3cret" not in repr(connect)
+    assert "s3cret" not in f"{Received(1, connect)}"
+
+
+def test_only_connect_ignores_what_it_does_not_know() -> None:
+    lenient = [kind.name for kind in REQUESTS if not kind.body.__struct_config__.forbid_unknown_fields]
+    assert lenient == ["connect"]
+
+
+def test_no_frame_from_the_server_is_strict_for_clients() -> None:
+    bodies = [kind.body for kind in PUSHES] + [kind.answer for kind in REQUESTS]
+    assert not any(body.__struct_config__.forbid_unknown_fields for body in bodies)
+    assert all(body.__struct_config__.omit_defaults for body in bodies)
+
+
+def test_an_error_without_an_id_names_the_request_that_it_is_about() -> None:
+    body = ErrorBody(code="request_invalid", message="no", request_id=7)
+    assert encode_push(body) == b'{"error":{"code":"request_invalid","message":"no","request_id":7}}'

@@ -1,0 +1,152 @@
+"""The AsyncAPI document, read by AsyncAPI's own parser; and its schemas, held against the golden frames by ajv."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from fuzz.mutation import mutated
+
+from tidings.run.protocol import asyncapi, schema
+from tidings.run.protocol.samples.refused import REFUSED
+from tidings.run.protocol.samples.sample import Sample
+from tidings.wire.codec import Received, Refused, decode
+from tidings.wire.frames.table import PUSHES, REQUEST_OF, REQUESTS
+
+PARSER = "@asyncapi/parser@3.6.3"
+SCRIPT = Path(__file__).with_name("asyncapi_check.cjs")
+WARNING = 1
+BEYOND_SCHEMAS = {"two_places", "half_a_character", "number_out_of_range", "too_deep"}
+"""What is wrong with these a schema can't say, or a reader of JSON has repaired."""
+
+BEYOND_SCHEMAS_IN_WORDS = ("nested more than", "Only one of", "got `float`")
+"""The same, as the server says it. To a schema 1e5 is a whole number."""
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("npm") is None, reason="there is no npm to install AsyncAPI's parser with"
+)
+
+type Document = dict[str, Any]
+type Frames = list[tuple[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def parser() -> Path:
+    """Installed once, into the user's cache. Of two that install it at once one is first, and that one is used."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tidings"
+    home = cache / PARSER.replace("/", "-")
+    if not home.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as fresh:
+            _install(Path(fresh) / "parser")
+            with suppress(OSError):
+                (Path(fresh) / "parser").rename(home)
+    return home / "node_modules"
+
+
+def _install(into: Path) -> None:
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(into), PARSER]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def parsed(parser: Path, document: Document, frames: Frames) -> Document:
+    done = subprocess.run(
+        ["node", str(SCRIPT)],
+        check=True,
+        capture_output=True,
+        timeout=120,
+        input=json.dumps({"document": document, "frames": frames}).encode(),
+        env={**os.environ, "NODE_PATH": str(parser)},
+    )
+    found: Document = json.loads(done.stdout)
+    return found
+
+
+def faults(found: Document) -> list[str]:
+    return [f"{one['path']}: {one['message']}" for one in found["found"] if one["severity"] <= WARNING]
+
+
+def examples(document: Document) -> Frames:
+    messages = document["components"]["messages"]
+    return [
+        (name, one["payload"]) for name, message in messages.items() for one in message.get("examples", ())
+    ]
+
+
+def refused_frames() -> Frames:
+    """Those that are JSON and of one known kind."""
+    return [found for one in REFUSED if one.name not in BEYOND_SCHEMAS and (found := _of_a_kind(one))]
+
+
+def _of_a_kind(one: Sample) -> tuple[str, Any] | None:
+    try:
+        frame = msgspec.json.decode(one.data)
+    except (ValueError, RecursionError):
+        return None
+    kinds = [name for name in frame if name in REQUEST_OF] if isinstance(frame, dict) else []
+    return (schema.request_name(REQUEST_OF[kinds[0]]), frame) if len(kinds) == 1 else None
+
+
+def mutated_frames() -> list[tuple[Sample, tuple[str, Any]]]:
+    chance = Random(11)
+    mutants = (Sample("", "", mutated(chance)) for _ in range(3_000))
+    return [(one, frame) for one in mutants if (frame := _of_a_kind(one)) and not _has_twins(one)]
+
+
+def _has_twins(one: Sample) -> bool:
+    """Of two equal keys each reader takes another."""
+    lost = 0
+
+    def count(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal lost
+        lost += len(pairs) - len({key for key, _ in pairs})
+
+    json.loads(one.data, object_pairs_hook=count)
+    return lost > 0
+
+
+@pytest.fixture(scope="module")
+def found(parser: Path) -> Document:
+    """One run for all: the parser takes its seconds."""
+    document = asyncapi.document()
+    mutants = [frame for _, frame in mutated_frames()]
+    return parsed(parser, document, [*examples(document), *refused_frames(), *mutants])
+
+
+def test_the_parser_finds_nothing_wrong_and_everything_there(found: Document) -> None:
+    assert faults(found) == []
+    assert found["operations"] == len(REQUESTS) + len(PUSHES)
+    assert found["messages"] == 2 * len(REQUESTS) + len(PUSHES) + 1
+
+
+def test_every_golden_frame_is_of_its_schema_and_what_the_server_refuses_is_not(found: Document) -> None:
+    good, bad = examples(asyncapi.document()), refused_frames()
+    assert len(good) > 40
+    assert len(bad) > 12
+    verdicts = zip([*good, *bad], [True] * len(good) + [False] * len(bad), found["valid"], strict=False)
+    assert [frame for frame, wanted, is_valid in verdicts if wanted is not is_valid] == []
+
+
+def test_the_server_takes_what_the_schema_allows_and_nothing_else(found: Document) -> None:
+    mutants = mutated_frames()
+    answers = [decode(one.data) for one, _ in mutants]
+    assert 400 < sum(isinstance(answer, Received) for answer in answers) < len(mutants) - 400
+    for answer, (one, _), is_valid in zip(answers, mutants, found["valid"][-len(mutants) :], strict=True):
+        if isinstance(answer, Refused) and is_valid:
+            assert any(words in answer.message for words in BEYOND_SCHEMAS_IN_WORDS), (answer, one.data)
+        else:
+            assert isinstance(answer, Received) is is_valid, one.data
+
+
+def test_a_reference_that_leads_nowhere_is_found(parser: Path) -> None:
+    document = asyncapi.document()
+    del document["components"]["schemas"]["Send"]
+    assert faults(parsed(parser, document, [])) != []

@@ -1,0 +1,175 @@
+"""What stands in `protocol/` is what the types give, and no change of the types breaks a client unnoticed."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.cli import tidings
+from tidings.run.protocol import schema
+from tidings.run.protocol.breaks import breaks
+from tidings.run.protocol.files import BASELINE, drifted, published
+
+ROOT = Path(__file__).parents[3]
+
+type Document = dict[str, Any]
+
+
+def test_every_published_file_is_current() -> None:
+    assert drifted(ROOT) == [], "run: uv run tidings protocol write"
+
+
+def test_nothing_in_the_folder_is_left_over() -> None:
+    there = set((ROOT / "protocol").rglob("*.json"))
+    assert there - published(ROOT).keys() <= {ROOT / BASELINE, ROOT / "protocol/openapi.json"}
+
+
+def test_clients_that_are_out_there_are_not_broken() -> None:
+    assert breaks(msgspec.json.decode((ROOT / BASELINE).read_bytes()), schema.document()) == []
+
+
+@pytest.fixture
+def before() -> Document:
+    document: Document = copy.deepcopy(schema.document())
+    return document
+
+
+def _drop(document: Document, body: str, field: str) -> None:
+    del document["$defs"][body]["properties"][field]
+
+
+def _require(document: Document, body: str, field: str) -> None:
+    document["$defs"][body].setdefault("required", []).append(field)
+
+
+def _let_be_missing(document: Document, body: str, field: str) -> None:
+    document["$defs"][body]["required"].remove(field)
+
+
+def _retype(document: Document, body: str, field: str, form: Document) -> None:
+    document["$defs"][body]["properties"][field] = form
+
+
+def _add(document: Document, body: str, field: str) -> None:
+    _retype(document, body, field, {"type": "string"})
+    _require(document, body, field)
+
+
+BREAKING: dict[str, tuple[Callable[[Document], object], str]] = {
+    "a request is gone": (lambda d: d["requests"].pop("react"), "requests.react: is gone"),
+    "a push is gone": (lambda d: d["pushes"].pop("receipt"), "pushes.receipt: is gone"),
+    "a field of a request is gone": (
+        lambda d: _drop(d, "Send", "ttl_seconds"),
+        "send.send.ttl_seconds: is gone",
+    ),
+    "a field of a push is gone": (lambda d: _drop(d, "EntryPush", "by"), "pushes.entry.entry.by: is gone"),
+    "a field of an entry in a page is gone": (
+        lambda d: _drop(d, "Entry", "text"),
+        "answers.history.ok.entries[].text: is gone",
+    ),
+    "a request needs a field more": (
+        lambda d: _require(d, "Send", "after"),
+        "send.send.after: is required now",
+    ),
+    "an answer lacks a field": (
+        lambda d: _let_be_missing(d, "Appended", "sequence"),
+        "answers.send.ok.sequence: can be missing now",
+    ),
+    "a field has another type": (
+        lambda d: _retype(d, "Appended", "sequence", {"type": "string"}),
+        "answers.send.ok.sequence: was integer, is string",
+    ),
+    "an optional field has another type": (
+        lambda d: _retype(d, "Send", "after", {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        "send.send.after: was integer or null, is null or string",
+    ),
+    "an answer begins to tell null": (
+        lambda d: _retype(d, "Appended", "sequence", {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        "answers.send.ok.sequence: was integer, is integer or null",
+    ),
+    "a bound is tighter": (
+        lambda d: d["$defs"]["Send"]["properties"]["text"].update(maxLength=100),
+        "send.send.text: maxLength is 100, was 4096",
+    ),
+    "an optional field's bound is tighter": (
+        lambda d: _retype(
+            d, "Send", "after", {"anyOf": [{"type": "integer", "minimum": 5}, {"type": "null"}]}
+        ),
+        "send.send.after: minimum is 5, was 0",
+    ),
+    "a bound of the keys is tighter": (
+        lambda d: d["$defs"]["Resume"]["properties"]["positions"]["propertyNames"].update(maxLength=10),
+        "resume.resume.positions[]: maxLength is 10, was 64",
+    ),
+    "a default is another": (
+        lambda d: d["$defs"]["TypingPush"]["properties"]["is_typing"].update(default=False),
+        "pushes.typing.typing.is_typing: the default is False, was True",
+    ),
+    "a word is gone": (
+        lambda d: d["$defs"]["Presence"]["properties"]["status"]["enum"].remove("away"),
+        "presence.presence.status: the value away is gone",
+    ),
+    "a request needs an id": (lambda d: _require(d, "ackRequest", "id"), "ack.id: is required now"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKING)
+def test_a_change_that_breaks_old_clients_is_named(before: Document, name: str) -> None:
+    change, line = BREAKING[name]
+    after = copy.deepcopy(before)
+    change(after)
+    assert line in breaks(before, after)
+
+
+GROWING: dict[str, Callable[[Document], object]] = {
+    "nothing": lambda _: None,
+    "a new push": lambda d: d["pushes"].update(notice="#/$defs/PingPush"),
+    "a new request": lambda d: d["requests"].update(dance="#/$defs/pingRequest"),
+    "an optional field of a request": lambda d: _retype(d, "Send", "priority", {"type": "integer"}),
+    "a field of a push": lambda d: _add(d, "EntryPush", "mood"),
+    "a looser bound": lambda d: d["$defs"]["Send"]["properties"]["text"].update(maxLength=9999),
+    "a further kind of entry": lambda d: d["$defs"]["Entry"]["properties"]["kind"]["enum"].append("poll"),
+    "a request that needs less": lambda d: _let_be_missing(d, "Send", "client_message_id"),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_only_grows_breaks_nobody(before: Document, name: str) -> None:
+    after = copy.deepcopy(before)
+    GROWING[name](after)
+    assert breaks(before, after) == []
+
+
+def _copy(root: Path) -> None:
+    for path in (*published(ROOT), ROOT / BASELINE):
+        copied = root / path.relative_to(ROOT)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        copied.write_text(path.read_text())
+
+
+def test_check_lists_what_is_not_current_and_write_mends_it(tmp_path: Path) -> None:
+    _copy(tmp_path)
+    page, codes = tmp_path / "docs/reference/protocol.md", tmp_path / "protocol/close_codes.json"
+    page.write_text(page.read_text().replace('{"ping":{}}', '{"pang":{}}'))
+    codes.unlink()
+    error = CliRunner().invoke(tidings, ["protocol", "check", "--root", str(tmp_path)]).exception
+    assert isinstance(error, TidingsError)
+    assert error.code is Code.PROTOCOL_DRIFT
+    assert "protocol.md is not current" in error.message
+    assert "close_codes.json is not current" in error.message
+    assert CliRunner().invoke(tidings, ["protocol", "write", "--root", str(tmp_path)]).exit_code == 0
+    assert drifted(tmp_path) == []
+
+
+def test_check_names_what_breaks_clients(tmp_path: Path, before: Document) -> None:
+    _copy(tmp_path)
+    before["requests"]["dance"] = before["requests"]["ping"]
+    (tmp_path / BASELINE).write_bytes(msgspec.json.encode(before))
+    error = CliRunner().invoke(tidings, ["protocol", "check", "--root", str(tmp_path)]).exception
+    assert isinstance(error, TidingsError)
+    assert "breaks clients that are out there: requests.dance: is gone" in error.message
