@@ -1,0 +1,226 @@
+"""WebSockets by picows, whose frame parser and writer are compiled. The default.
+
+picows leaves to us: UTF-8, fragments, reserved bits, some close codes, and a bound on what a peer can make it hold.
+"""
+
+import asyncio
+import socket as tcp_socket
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+from typing import cast, final, override
+
+import aiofastnet
+from picows import (
+    WSAutoPingStrategy,
+    WSFrame,
+    WSListener,
+    WSMsgType,
+    WSTransport,
+    WSUpgradeResponse,
+    WSUpgradeResponseWithListener,
+)
+from picows.picows import WSCloseHandshake, WSProtocol  # type: ignore[attr-defined]  # compiled, missing in its stub
+
+from tidings.gateway.socket.conduct import Conduct, Rooms
+from tidings.gateway.socket.door import Door
+from tidings.gateway.socket.incoming import Fragments, ViolationError, checked
+from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.socket.ports import CloseCode, Upgrade
+from tidings.gateway.socket.upgrade import told_again
+
+_TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
+_PING, _PONG, _CLOSE = WSMsgType.PING, WSMsgType.PONG, WSMsgType.CLOSE
+_READ_BUFFER_BYTES = 2_048
+_MAX_READ_BYTES = 16_384
+_TLS_BUFFER_BYTES = 16_384 + 64
+_COPIED_UP_TO_BYTES = 8_192
+_HEADER_ROOM_BYTES = 14
+_CODES = range(1_000, 5_000)
+_NEVER_SENT = {CloseCode.NONE_GIVEN, CloseCode.ABNORMAL}
+
+
+@final
+class Picows:
+    """The `Library`. Runs on aiofastnet's transports, as picows itself does."""
+
+    async def attach(self, sock: tcp_socket.socket, make: Callable[[], Door], options: ListenOptions) -> None:
+        loop = asyncio.get_running_loop()
+        if options.tls is None:
+            await aiofastnet.connect_accepted_socket(loop, make, sock)
+            return
+        await aiofastnet.connect_accepted_socket(
+            loop,
+            make,
+            sock,
+            ssl=options.tls,
+            ssl_handshake_timeout=options.handshake_s,
+            ssl_shutdown_timeout=options.linger_s,
+            # By default a quarter of a megabyte each way and connection, for files; frames are small.
+            ssl_incoming_bio_size=_TLS_BUFFER_BYTES,
+            ssl_outgoing_bio_size=_TLS_BUFFER_BYTES,
+        )
+
+    def open(self, transport: asyncio.Transport, rooms: Rooms, upgrade: Upgrade, rest: bytes) -> None:
+        protocol = _Protocol(
+            host_port=None,
+            ws_path=None,
+            is_client_side=False,
+            ws_listener_factory=lambda _: _answer(PicowsSocket(rooms, upgrade), upgrade),
+            logger=_Silent(),
+            disconnect_on_exception=True,
+            websocket_handshake_timeout=None,
+            enable_auto_ping=False,
+            auto_ping_idle_timeout=1,
+            auto_ping_reply_timeout=1,
+            auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
+            # A ping passes through us, to count as heard.
+            enable_auto_pong=False,
+            max_frame_size=rooms.options.max_message_bytes,
+            extra_headers=None,
+            read_buffer_init_size=_READ_BUFFER_BYTES,
+        )
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        protocol.take(told_again(replace(upgrade, extensions=None)) + rest)
+
+
+def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithListener:
+    chosen = {} if upgrade.subprotocol is None else {"Sec-WebSocket-Protocol": upgrade.subprotocol}
+    response: WSUpgradeResponse = WSUpgradeResponse.create_101_response(chosen)
+    return WSUpgradeResponseWithListener(response, socket)
+
+
+class _Protocol(WSProtocol):  # type: ignore[misc]  # compiled, has no types
+    __slots__ = ()
+
+    def get_buffer(self, hint: int) -> memoryview:
+        """The library doubles its buffer whenever a read fills it and never gives it back: a peer that floods would
+        make it hold as much as the kernel receives at once. Reading in smaller steps bounds it.
+        """
+        room: memoryview = super().get_buffer(hint)
+        return room[:_MAX_READ_BYTES] if len(room) > _MAX_READ_BYTES else room
+
+    def take(self, data: bytes) -> None:
+        """As if it came from the network."""
+        while data:
+            room = self.get_buffer(-1)
+            size = min(len(room), len(data))
+            room[:size] = data[:size]
+            self.buffer_updated(size)
+            data = data[size:]
+
+
+@final
+class PicowsSocket(Conduct, WSListener):
+    """A connection; picows calls its `on_ws_…` methods and the two about writing."""
+
+    def __init__(self, rooms: Rooms, upgrade: Upgrade) -> None:
+        self._rooms = rooms
+        self.upgrade = upgrade
+        self.received_at = monotonic()
+        self._ws: WSTransport | None = None
+        self._transport = self._receiver = self._code = self._timer = None
+        self._fragments: Fragments | None = None
+
+    def send(self, data: bytes) -> None:
+        if self._code is None and self._ws is not None:
+            if len(data) <= _COPIED_UP_TO_BYTES:
+                self._ws.send(_TEXT, data)
+            else:
+                # `send` would hand the kernel's leftovers on as views of a buffer that the next one overwrites.
+                self._ws.send_reuse_external_bytearray(
+                    _TEXT, bytearray(_HEADER_ROOM_BYTES) + data, _HEADER_ROOM_BYTES
+                )
+
+    @override
+    def on_ws_connected(self, transport: WSTransport) -> None:
+        self._ws = transport
+        self._begin(transport.underlying_transport, self)
+
+    @override
+    def on_ws_disconnected(self, transport: WSTransport) -> None:
+        closing = cast("WSCloseHandshake | None", transport.close_handshake)
+        if self._code is None and closing is not None and closing.sent is not None:
+            # picows itself closed it, for a frame that it could not read.
+            self._code = int(cast("int", closing.sent.code))
+        self._ws = self._fragments = None
+        self._end(self)
+
+    @override
+    def pause_writing(self) -> None:
+        self._too_slow()
+
+    @override
+    def resume_writing(self) -> None:
+        pass
+
+    @override
+    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        self.received_at = monotonic()
+        receiver = self._receiver
+        try:
+            is_plain = not (frame.rsv1 or frame.rsv2 or frame.rsv3)
+            if is_plain and frame.msg_type == _TEXT and frame.fin and self._fragments is None:
+                if self._code is None and receiver is not None:
+                    self._deliver(receiver.on_message, checked(frame.get_payload_as_bytes()))
+            else:
+                self._handle(transport, frame)
+        except ViolationError as violation:
+            self.close(violation.code, violation.reason)
+
+    def _handle(self, ws: WSTransport, frame: WSFrame) -> None:
+        """All that is not a message in one frame."""
+        kind = frame.msg_type
+        if frame.rsv1 or frame.rsv2 or frame.rsv3:
+            raise ViolationError(CloseCode.PROTOCOL_ERROR, "reserved bits are not in use")
+        if kind == _CLOSE:
+            self._peer_closes(ws, frame)
+        elif self._code is not None or kind == _PONG:
+            pass
+        elif kind == _PING:
+            ws.send_pong(frame.get_payload_as_bytes())
+        elif kind == _BINARY:
+            raise ViolationError(CloseCode.UNSUPPORTED, "only text is spoken here")
+        else:
+            self._gather(frame, is_first=kind == _TEXT)
+
+    def _gather(self, frame: WSFrame, *, is_first: bool) -> None:
+        if is_first is (self._fragments is not None):
+            raise ViolationError(CloseCode.PROTOCOL_ERROR, "fragments are out of order")
+        fragments = self._fragments or Fragments(self._rooms.options.max_message_bytes)
+        whole = fragments.add(frame.get_payload_as_bytes(), is_last=bool(frame.fin))
+        self._fragments = fragments if whole is None else None
+        if whole is not None and self._receiver is not None:
+            self._deliver(self._receiver.on_message, whole)
+
+    def _peer_closes(self, ws: WSTransport, frame: WSFrame) -> None:
+        """Answer in kind, then hang up: of the two a server does it first."""
+        payload = frame.get_payload_as_bytes()
+        code = int.from_bytes(payload[:2]) if payload else CloseCode.NONE_GIVEN
+        if self._code is None:
+            if payload and (code not in _CODES or code in _NEVER_SENT):
+                raise ViolationError(CloseCode.PROTOCOL_ERROR, "nobody sends this close code")
+            self._code = code
+            ws.send(_CLOSE, payload[:2] or None)
+        ws.disconnect()
+        self._hang_up_later()
+
+    @override
+    def _say_close(self, code: int, reason: str) -> None:
+        if self._ws is not None:
+            self._ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
+
+
+@final
+class _Silent:
+    """Stands where picows wants a logger: it would make one for each connection, and tell of each."""
+
+    __slots__ = ()
+
+    def isEnabledFor(self, _: int) -> bool:  # noqa: N802 - logging's spelling
+        return False
+
+    def _nothing(self, *_: object, **__: object) -> None: ...
+
+    log = debug = info = warning = error = exception = _nothing
