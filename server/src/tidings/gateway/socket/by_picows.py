@@ -36,6 +36,8 @@ _MAX_READ_BYTES = 16_384
 _TLS_BUFFER_BYTES = 16_384 + 64
 _COPIED_UP_TO_BYTES = 8_192
 _HEADER_ROOM_BYTES = 14
+_CLOSE_BYTE = 0x88
+_CLOSE_HEAD_BYTES = 6
 _CODES = range(1_000, 5_000)
 _NEVER_SENT = {CloseCode.NONE_GIVEN, CloseCode.ABNORMAL}
 
@@ -92,14 +94,26 @@ def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithLi
 
 
 class _Protocol(WSProtocol):  # type: ignore[misc]  # compiled, has no types
-    __slots__ = ()
+    __slots__ = ("room",)
+
+    room: memoryview
 
     def get_buffer(self, hint: int) -> memoryview:
         """The library doubles its buffer whenever a read fills it and never gives it back: a peer that floods would
         make it hold as much as the kernel receives at once. Reading in smaller steps bounds it.
         """
         room: memoryview = super().get_buffer(hint)
-        return room[:_MAX_READ_BYTES] if len(room) > _MAX_READ_BYTES else room
+        self.room = room[:_MAX_READ_BYTES] if len(room) > _MAX_READ_BYTES else room
+        return self.room
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Nothing counts behind a close; picows would read on, and answer a second one as a violation."""
+        socket: PicowsSocket | None = self.listener
+        if socket is not None:
+            if self.room[0] == _CLOSE_BYTE and nbytes > _CLOSE_HEAD_BYTES and socket.is_between_frames:
+                nbytes = min(nbytes, _CLOSE_HEAD_BYTES + (self.room[1] & 0x7F))
+            socket.is_between_frames = False
+        super().buffer_updated(nbytes)
 
     def take(self, data: bytes) -> None:
         """As if it came from the network."""
@@ -122,6 +136,7 @@ class PicowsSocket(Conduct, WSListener):
         self._ws: WSTransport | None = None
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: Fragments | None = None
+        self.is_between_frames = True
 
     def send(self, data: bytes) -> None:
         if self._code is None and self._ws is not None:
@@ -158,6 +173,7 @@ class PicowsSocket(Conduct, WSListener):
     @override
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         self.received_at = monotonic()
+        self.is_between_frames = not frame.tail_size
         receiver = self._receiver
         try:
             is_plain = not (frame.rsv1 or frame.rsv2 or frame.rsv3)
@@ -198,9 +214,9 @@ class PicowsSocket(Conduct, WSListener):
         """Answer in kind, then hang up: of the two a server does it first."""
         payload = frame.get_payload_as_bytes()
         code = int.from_bytes(payload[:2]) if payload else CloseCode.NONE_GIVEN
-        if self._code is None:
-            if payload and (code not in _CODES or code in _NEVER_SENT):
-                raise ViolationError(CloseCode.PROTOCOL_ERROR, "nobody sends this close code")
+        if payload and (code not in _CODES or code in _NEVER_SENT):
+            self.close(CloseCode.PROTOCOL_ERROR, "nobody sends this close code")
+        elif self._code is None:
             self._code = code
             ws.send(_CLOSE, payload[:2] or None)
         ws.disconnect()

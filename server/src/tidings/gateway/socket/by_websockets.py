@@ -40,9 +40,19 @@ class Websockets:
             socket.data_received(rest)
 
 
+@final
+class _Protocol(ServerProtocol):
+    @override
+    def recv_frame(self, frame: Frame) -> None:
+        """A close in the middle of a message is no violation: who leaves need not finish."""
+        if frame.opcode is Opcode.CLOSE:
+            self.current_size = None
+        super().recv_frame(frame)
+
+
 def _opened(upgrade: Upgrade, options: ListenOptions) -> ServerProtocol:
     """Past the handshake; its answer is the first thing to send."""
-    protocol = ServerProtocol(
+    protocol = _Protocol(
         extensions=[_compression()] if options.compresses else None,
         subprotocols=[Subprotocol(upgrade.subprotocol)] if upgrade.subprotocol else None,
         max_size=options.max_message_bytes,
@@ -80,7 +90,7 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
         if self._code is None and self._transport is not None:
             if self._protocol.extensions:
                 self._protocol.send_text(data)
-                self._flush()
+                self._write(self._protocol.data_to_send())
             else:
                 self._transport.write(self._rooms.last_frame.of(data))
 
@@ -101,16 +111,21 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """The library reads all frames at once and has its answers ready; ours to the messages go before."""
+        """The library reads all frames at once and has its answers ready: pongs, then a close. Ours to the
+        messages go in between, where they belong.
+        """
         self.received_at = monotonic()
         self._protocol.receive_data(data)
+        answers = self._protocol.data_to_send()
         for frame in self._protocol.events_received():
             if isinstance(frame, Frame):
-                self._handle(frame)
+                self._handle(frame, answers)
         self._take_over_close()
-        self._flush()
+        self._write(answers)
 
-    def _handle(self, frame: Frame) -> None:
+    def _handle(self, frame: Frame, answers: list[bytes]) -> None:
+        if frame.opcode is Opcode.PING:
+            self._write([answers.pop(0)])
         if self._code is not None:
             return
         try:
@@ -143,13 +158,14 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
     def _say_close(self, code: int, reason: str) -> None:
         if not self._protocol.close_expected():
             self._protocol.send_close(code, reason)
-            self._flush()
+            self._write(self._protocol.data_to_send())
 
-    def _flush(self) -> None:
+    def _write(self, answers: list[bytes]) -> None:
+        """An empty one is the end."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        for data in self._protocol.data_to_send():
+        for data in answers:
             if data:
                 transport.write(data)
             elif transport.can_write_eof():
