@@ -155,12 +155,16 @@ class PicowsSocket(Conduct, WSListener):
 
     @override
     def on_ws_disconnected(self, transport: WSTransport) -> None:
-        closing = cast("WSCloseHandshake | None", transport.close_handshake)
-        if self._code is None and closing is not None and closing.sent is not None:
-            # picows itself closed it, for a frame that it could not read.
-            self._code = int(cast("int", closing.sent.code))
+        self._take_over_close(transport)
         self._ws = self._fragments = None
         self._end(self)
+
+    def _take_over_close(self, ws: WSTransport) -> None:
+        """For a frame that it could not read, picows closes by itself."""
+        closing = cast("WSCloseHandshake | None", ws.close_handshake)
+        if self._code is None and closing is not None and closing.sent is not None:
+            self._code = int(cast("int", closing.sent.code))
+            self._hang_up_later()
 
     @override
     def pause_writing(self) -> None:
@@ -174,6 +178,9 @@ class PicowsSocket(Conduct, WSListener):
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         self.received_at = monotonic()
         self.is_between_frames = not frame.tail_size
+        if transport.is_close_frame_sent and self._code is None:
+            # picows itself closed it; a frame that was too long would still be delivered, once it is whole.
+            self._take_over_close(transport)
         receiver = self._receiver
         try:
             is_plain = not (frame.rsv1 or frame.rsv2 or frame.rsv3)
