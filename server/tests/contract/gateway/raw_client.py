@@ -85,7 +85,11 @@ class RawClient:
         if receive_buffer_bytes is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         sock.setblocking(False)  # noqa: FBT003 - the standard library's signature
-        await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+        try:
+            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+        except OSError:
+            sock.close()
+            raise
         name = None if tls is None else "localhost"
         reader, writer = await asyncio.open_connection(
             sock=sock, ssl=tls, server_hostname=name, limit=1_000_000
