@@ -168,7 +168,8 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
         for data in answers:
             if data:
                 transport.write(data)
-            elif transport.can_write_eof():
+            elif self._protocol.close_rcvd is None and transport.can_write_eof():
+                # A full close with bytes unread would be a reset, which eats what we said last.
                 transport.write_eof()
             else:
                 transport.close()

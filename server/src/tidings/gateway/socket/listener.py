@@ -89,15 +89,15 @@ class SocketListener:
             socket.close(code, reason)
             if number % _CLOSES_PER_TURN == 0:
                 await asyncio.sleep(0)
-        await self._all_gone()
+        await self.all_gone()
         for door in list(self._doors):
             door.abort()
         await asyncio.gather(*self._attaching, return_exceptions=True)
 
-    async def _all_gone(self) -> None:
-        """Each socket ends itself within the linger time, whatever its peer does."""
+    async def all_gone(self) -> None:
         if self._sockets:
-            self._emptied = asyncio.Event()
+            self._emptied = self._emptied or asyncio.Event()
+            self._emptied.clear()
             await self._emptied.wait()
 
     def _accepted(self, sock: tcp_socket.socket) -> bool:

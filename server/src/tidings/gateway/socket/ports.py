@@ -139,6 +139,10 @@ class Listener(Protocol):
         """Nobody gets in any more, not even those at the door. Who is in stays."""
         ...
 
+    async def all_gone(self) -> None:
+        """Waits until no connection is open."""
+        ...
+
     async def close(self, code: int, reason: str = "") -> None:
         """Stop accepting, close every connection, return when the last one is gone; within the linger time."""
         ...
