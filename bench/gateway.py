@@ -13,7 +13,6 @@ import os
 import resource
 import statistics
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
 from typing import Any
 
 from bench.gateway_clients import clients

@@ -149,7 +149,7 @@ async def _serve(pipe: Connection, server: Server) -> None:
 
 
 async def _until(holds: Callable[[], bool]) -> None:
-    while not holds():
+    while not holds():  # noqa: ASYNC110 - nothing in the bare libraries tells
         await asyncio.sleep(0.02)
 
 

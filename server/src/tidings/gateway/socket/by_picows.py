@@ -7,6 +7,7 @@ import asyncio
 import socket as tcp_socket
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import cast, final, override
 
@@ -24,7 +25,7 @@ from picows.picows import WSCloseHandshake, WSProtocol  # type: ignore[attr-defi
 
 from tidings.gateway.socket.conduct import Conduct, Rooms
 from tidings.gateway.socket.door import Door
-from tidings.gateway.socket.incoming import Fragments, ViolationError, checked
+from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
 from tidings.gateway.socket.options import ListenOptions
 from tidings.gateway.socket.ports import CloseCode, Upgrade
 from tidings.gateway.socket.upgrade import told_again
@@ -32,10 +33,8 @@ from tidings.gateway.socket.upgrade import told_again
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _PONG, _CLOSE = WSMsgType.PING, WSMsgType.PONG, WSMsgType.CLOSE
 _READ_BUFFER_BYTES = 2_048
-_MAX_READ_BYTES = 16_384
+_SHORT_READ_BYTES = 64
 _TLS_BUFFER_BYTES = 16_384 + 64
-_COPIED_UP_TO_BYTES = 8_192
-_HEADER_ROOM_BYTES = 14
 _CLOSE_BYTE = 0x88
 _CLOSE_HEAD_BYTES = 6
 _CODES = range(1_000, 5_000)
@@ -94,34 +93,27 @@ def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithLi
 
 
 class _Protocol(WSProtocol):  # type: ignore[misc]  # compiled, has no types
-    __slots__ = ("room",)
-
-    room: memoryview
-
-    def get_buffer(self, hint: int) -> memoryview:
-        """The library doubles its buffer whenever a read fills it and never gives it back: a peer that floods would
-        make it hold as much as the kernel receives at once. Reading in smaller steps bounds it.
-        """
-        room: memoryview = super().get_buffer(hint)
-        self.room = room[:_MAX_READ_BYTES] if len(room) > _MAX_READ_BYTES else room
-        return self.room
+    __slots__ = ()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Nothing counts behind a close; picows would read on, and answer a second one as a violation."""
-        socket: PicowsSocket | None = self.listener
-        if socket is not None:
-            if self.room[0] == _CLOSE_BYTE and nbytes > _CLOSE_HEAD_BYTES and socket.is_between_frames:
-                nbytes = min(nbytes, _CLOSE_HEAD_BYTES + (self.room[1] & 0x7F))
-            socket.is_between_frames = False
-        super().buffer_updated(nbytes)
+        """Nothing counts behind a close; picows would read on, and answer a second one as a violation.
+
+        A short read that begins like a close is one, but for a payload that came in pieces and was masked to
+        look so: who sends that harms himself.
+        """
+        if nbytes <= _SHORT_READ_BYTES:
+            read = _get_buffer(self, -1)
+            if read[0] == _CLOSE_BYTE and nbytes > _CLOSE_HEAD_BYTES:
+                nbytes = min(nbytes, _CLOSE_HEAD_BYTES + (read[1] & 0x7F))
+        _buffer_updated(self, nbytes)
 
     def take(self, data: bytes) -> None:
         """As if it came from the network."""
         while data:
-            room = self.get_buffer(-1)
+            room = _get_buffer(self, -1)
             size = min(len(room), len(data))
             room[:size] = data[:size]
-            self.buffer_updated(size)
+            _buffer_updated(self, size)
             data = data[size:]
 
 
@@ -129,38 +121,37 @@ class _Protocol(WSProtocol):  # type: ignore[misc]  # compiled, has no types
 class PicowsSocket(Conduct, WSListener):
     """A connection; picows calls its `on_ws_…` methods and the two about writing."""
 
+    send: Callable[[bytes], None]
+    _on_message: Callable[[bytes], None]
+
     def __init__(self, rooms: Rooms, upgrade: Upgrade) -> None:
         self._rooms = rooms
         self.upgrade = upgrade
         self.received_at = monotonic()
+        self.send = self._on_message = _unheard
         self._ws: WSTransport | None = None
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: Fragments | None = None
-        self.is_between_frames = True
-
-    def send(self, data: bytes) -> None:
-        if self._code is None and self._ws is not None:
-            if len(data) <= _COPIED_UP_TO_BYTES:
-                self._ws.send(_TEXT, data)
-            else:
-                # `send` would hand the kernel's leftovers on as views of a buffer that the next one overwrites.
-                self._ws.send_reuse_external_bytearray(
-                    _TEXT, bytearray(_HEADER_ROOM_BYTES) + data, _HEADER_ROOM_BYTES
-                )
 
     @override
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._ws = transport
+        self.send = partial(transport.send, _TEXT)
         self._begin(transport.underlying_transport, self)
+        if self._receiver is not None:
+            self._on_message = self._receiver.on_message
 
     @override
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self._take_over_close(transport)
         self._ws = self._fragments = None
+        self.send = self._on_message = _unheard
         self._end(self)
 
     def _take_over_close(self, ws: WSTransport) -> None:
-        """For a frame that it could not read, picows closes by itself."""
+        """For a frame that it could not read picows closes by itself; one that was too long it would still
+        give us, once it is whole.
+        """
         closing = cast("WSCloseHandshake | None", ws.close_handshake)
         if self._code is None and closing is not None and closing.sent is not None:
             self._code = int(cast("int", closing.sent.code))
@@ -176,21 +167,24 @@ class PicowsSocket(Conduct, WSListener):
 
     @override
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        """One plain text frame is nearly all there is, so it is taken here without a detour."""
         self.received_at = monotonic()
-        self.is_between_frames = not frame.tail_size
-        if transport.is_close_frame_sent and self._code is None:
-            # picows itself closed it; a frame that was too long would still be delivered, once it is whole.
-            self._take_over_close(transport)
-        receiver = self._receiver
         try:
             is_plain = not (frame.rsv1 or frame.rsv2 or frame.rsv3)
-            if is_plain and frame.msg_type == _TEXT and frame.fin and self._fragments is None:
-                if self._code is None and receiver is not None:
-                    self._deliver(receiver.on_message, checked(frame.get_payload_as_bytes()))
+            if is_plain and frame.fin and frame.msg_type is _TEXT and self._fragments is None:
+                data = frame.get_payload_as_bytes()
+                if not data.isascii():
+                    check_utf8(data)
+                if transport.is_close_frame_sent:
+                    self._take_over_close(transport)
+                else:
+                    self._on_message(data)
             else:
                 self._handle(transport, frame)
         except ViolationError as violation:
             self.close(violation.code, violation.reason)
+        except Exception as error:  # noqa: BLE001 - whatever the receiver raised
+            self._at_fault(error)
 
     def _handle(self, ws: WSTransport, frame: WSFrame) -> None:
         """All that is not a message in one frame."""
@@ -214,8 +208,8 @@ class PicowsSocket(Conduct, WSListener):
         fragments = self._fragments or Fragments(self._rooms.options.max_message_bytes)
         whole = fragments.add(frame.get_payload_as_bytes(), is_last=bool(frame.fin))
         self._fragments = fragments if whole is None else None
-        if whole is not None and self._receiver is not None:
-            self._deliver(self._receiver.on_message, whole)
+        if whole is not None:
+            self._on_message(whole)
 
     def _peer_closes(self, ws: WSTransport, frame: WSFrame) -> None:
         """Answer in kind, then hang up: of the two a server does it first."""
@@ -226,6 +220,7 @@ class PicowsSocket(Conduct, WSListener):
         elif self._code is None:
             self._code = code
             ws.send(_CLOSE, payload[:2] or None)
+        self.send = self._on_message = _unheard
         ws.disconnect()
         self._hang_up_later()
 
@@ -233,6 +228,14 @@ class PicowsSocket(Conduct, WSListener):
     def _say_close(self, code: int, reason: str) -> None:
         if self._ws is not None:
             self._ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
+
+
+def _unheard(_: bytes) -> None:
+    """Before the beginning and after the end there is nobody."""
+
+
+_get_buffer = WSProtocol.get_buffer
+_buffer_updated = WSProtocol.buffer_updated
 
 
 @final

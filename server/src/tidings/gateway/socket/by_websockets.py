@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 
 from tidings.gateway.socket.conduct import Conduct, Rooms
 from tidings.gateway.socket.door import Door
-from tidings.gateway.socket.incoming import Fragments, ViolationError, checked
+from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
 from tidings.gateway.socket.options import ListenOptions
 from tidings.gateway.socket.ports import CloseCode, Upgrade
 from tidings.gateway.socket.upgrade import told_again
@@ -138,7 +138,8 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
 
     def _gather(self, data: bytes, *, is_last: bool) -> None:
         if self._fragments is None and is_last:
-            whole: bytes | None = checked(data)
+            check_utf8(data)
+            whole: bytes | None = data
         else:
             self._fragments = self._fragments or Fragments(self._rooms.options.max_message_bytes)
             whole = self._fragments.add(data, is_last=is_last)

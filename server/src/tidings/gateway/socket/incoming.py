@@ -20,14 +20,12 @@ class ViolationError(Exception):
         self.reason = reason
 
 
-def checked(data: bytes) -> bytes:
-    """A message that came in one frame."""
-    if not data.isascii():
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            raise _invalid_text() from None
-    return data
+def check_utf8(data: bytes) -> None:
+    """Of a message that came in one frame."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        raise _invalid_text() from None
 
 
 def _invalid_text() -> ViolationError:

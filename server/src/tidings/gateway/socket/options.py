@@ -27,13 +27,14 @@ class UpgradeRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpOptions:
-    """Of the listening socket; accepted ones inherit them. Small kernel buffers keep the byte bound honest:
-    left alone, the kernel takes megabytes for a peer that reads nothing.
+    """Of the listening socket; accepted ones inherit them. Small kernel buffers keep the bounds honest: left alone,
+    the kernel takes megabytes for a peer that reads nothing, and picows' read buffer grows to twice what the kernel
+    hands it at once, for good.
     """
 
     backlog: int = 4_096
     send_buffer_bytes: int = 65_536
-    receive_buffer_bytes: int = 65_536
+    receive_buffer_bytes: int = 16_384
     keepalive_idle_s: int = 60
     keepalive_every_s: int = 15
     keepalive_probes: int = 4
