@@ -41,8 +41,7 @@ class Port:
         return self._listener.port
 
     def push(self) -> None:
-        for socket in self._listener.sockets:
-            socket.send(PUSH)
+        self._listener.send_all(self._listener.sockets, PUSH)
 
     def count(self) -> int:
         return len(self._listener.sockets)

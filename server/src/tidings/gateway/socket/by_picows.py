@@ -5,7 +5,7 @@ picows leaves to us: UTF-8, fragments, reserved bits, some close codes, and a bo
 
 import asyncio
 import socket as tcp_socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -21,22 +21,19 @@ from picows import (
     WSUpgradeResponse,
     WSUpgradeResponseWithListener,
 )
-from picows.picows import WSCloseHandshake, WSProtocol  # type: ignore[attr-defined]  # compiled, missing in its stub
+from picows.picows import WSCloseHandshake, WSCloseInfo, WSProtocol  # type: ignore[attr-defined]  # compiled, missing in its stub
 
 from tidings.gateway.socket.conduct import Conduct, Rooms
 from tidings.gateway.socket.door import Door
 from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
 from tidings.gateway.socket.options import ListenOptions
-from tidings.gateway.socket.ports import CloseCode, Upgrade
+from tidings.gateway.socket.ports import CloseCode, Socket, Upgrade
 from tidings.gateway.socket.upgrade import told_again
 
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _PONG, _CLOSE = WSMsgType.PING, WSMsgType.PONG, WSMsgType.CLOSE
 _READ_BUFFER_BYTES = 2_048
-_SHORT_READ_BYTES = 64
 _TLS_BUFFER_BYTES = 16_384 + 64
-_CLOSE_BYTE = 0x88
-_CLOSE_HEAD_BYTES = 6
 _CODES = range(1_000, 5_000)
 _NEVER_SENT = {CloseCode.NONE_GIVEN, CloseCode.ABNORMAL}
 
@@ -62,13 +59,20 @@ class Picows:
             ssl_outgoing_bio_size=_TLS_BUFFER_BYTES,
         )
 
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        """Straight to picows: at a thousand receivers each object more that is touched is a cache miss more."""
+        for socket in cast("Iterable[PicowsSocket]", sockets):
+            if (ws := socket.ws) is not None:
+                ws.send(_TEXT, data)
+
     def open(self, transport: asyncio.Transport, rooms: Rooms, upgrade: Upgrade, rest: bytes) -> None:
-        protocol = _Protocol(
+        socket = PicowsSocket(rooms, upgrade)
+        protocol = WSProtocol(
             host_port=None,
             ws_path=None,
             is_client_side=False,
-            ws_listener_factory=lambda _: _answer(PicowsSocket(rooms, upgrade), upgrade),
-            logger=_Silent(),
+            ws_listener_factory=lambda _: _answer(socket, upgrade),
+            logger=_Ear(socket),
             disconnect_on_exception=True,
             websocket_handshake_timeout=None,
             enable_auto_ping=False,
@@ -83,7 +87,7 @@ class Picows:
         )
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
-        protocol.take(told_again(replace(upgrade, extensions=None)) + rest)
+        _feed(protocol, told_again(replace(upgrade, extensions=None)) + rest)
 
 
 def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithListener:
@@ -92,29 +96,14 @@ def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithLi
     return WSUpgradeResponseWithListener(response, socket)
 
 
-class _Protocol(WSProtocol):  # type: ignore[misc]  # compiled, has no types
-    __slots__ = ()
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Nothing counts behind a close; picows would read on, and answer a second one as a violation.
-
-        A short read that begins like a close is one, but for a payload that came in pieces and was masked to
-        look so: who sends that harms himself.
-        """
-        if nbytes <= _SHORT_READ_BYTES:
-            read = _get_buffer(self, -1)
-            if read[0] == _CLOSE_BYTE and nbytes > _CLOSE_HEAD_BYTES:
-                nbytes = min(nbytes, _CLOSE_HEAD_BYTES + (read[1] & 0x7F))
-        _buffer_updated(self, nbytes)
-
-    def take(self, data: bytes) -> None:
-        """As if it came from the network."""
-        while data:
-            room = _get_buffer(self, -1)
-            size = min(len(room), len(data))
-            room[:size] = data[:size]
-            _buffer_updated(self, size)
-            data = data[size:]
+def _feed(protocol: WSProtocol, data: bytes) -> None:
+    """As if it came from the network."""
+    while data:
+        room = protocol.get_buffer(-1)
+        size = min(len(room), len(data))
+        room[:size] = data[:size]
+        protocol.buffer_updated(size)
+        data = data[size:]
 
 
 @final
@@ -129,13 +118,13 @@ class PicowsSocket(Conduct, WSListener):
         self.upgrade = upgrade
         self.received_at = monotonic()
         self.send = self._on_message = _unheard
-        self._ws: WSTransport | None = None
+        self.ws: WSTransport | None = None
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: Fragments | None = None
 
     @override
     def on_ws_connected(self, transport: WSTransport) -> None:
-        self._ws = transport
+        self.ws = transport
         self.send = partial(transport.send, _TEXT)
         self._begin(transport.underlying_transport, self)
         if self._receiver is not None:
@@ -143,19 +132,25 @@ class PicowsSocket(Conduct, WSListener):
 
     @override
     def on_ws_disconnected(self, transport: WSTransport) -> None:
-        self._take_over_close(transport)
-        self._ws = self._fragments = None
+        if self._code is None and transport.is_close_frame_sent:
+            self._code = _number(transport.close_handshake.sent)
+        self.ws = self._fragments = None
         self.send = self._on_message = _unheard
         self._end(self)
 
-    def _take_over_close(self, ws: WSTransport) -> None:
-        """For a frame that it could not read picows closes by itself; one that was too long it would still
-        give us, once it is whole.
+    def library_closes(self) -> None:
+        """For a frame that it can't read. picows would still deliver one that was too long, once it is whole; and it
+        looks one frame ahead, so a close that we have not seen yet may stand before it and wait for its answer.
         """
+        ws = self.ws
+        if ws is None or self._code is not None:
+            return
+        self._on_message = _unheard
+        self._hang_up_later()
         closing = cast("WSCloseHandshake | None", ws.close_handshake)
-        if self._code is None and closing is not None and closing.sent is not None:
-            self._code = int(cast("int", closing.sent.code))
-            self._hang_up_later()
+        if closing is not None and closing.recv is not None:
+            self._code = _number(closing.recv) or CloseCode.NONE_GIVEN
+            ws.send_close(_number(closing.recv) or CloseCode.NORMAL)  # type: ignore[arg-type]  # as below
 
     @override
     def pause_writing(self) -> None:
@@ -175,10 +170,7 @@ class PicowsSocket(Conduct, WSListener):
                 data = frame.get_payload_as_bytes()
                 if not data.isascii():
                     check_utf8(data)
-                if transport.is_close_frame_sent:
-                    self._take_over_close(transport)
-                else:
-                    self._on_message(data)
+                self._on_message(data)
             else:
                 self._handle(transport, frame)
         except ViolationError as violation:
@@ -220,33 +212,46 @@ class PicowsSocket(Conduct, WSListener):
         elif self._code is None:
             self._code = code
             ws.send(_CLOSE, payload[:2] or None)
+        self.ws = None
         self.send = self._on_message = _unheard
         ws.disconnect()
         self._hang_up_later()
 
     @override
     def _say_close(self, code: int, reason: str) -> None:
-        if self._ws is not None:
-            self._ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
+        if self.ws is not None:
+            self._on_message = _unheard
+            self.ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
+
+
+def _number(said: WSCloseInfo | None) -> int:
+    """Typed as one of those that picows knows; any number does. None given is 0."""
+    return 0 if said is None else int(cast("int", said.code))
 
 
 def _unheard(_: bytes) -> None:
     """Before the beginning and after the end there is nobody."""
 
 
-_get_buffer = WSProtocol.get_buffer
-_buffer_updated = WSProtocol.buffer_updated
-
-
 @final
-class _Silent:
-    """Stands where picows wants a logger: it would make one for each connection, and tell of each."""
+class _Ear:
+    """Stands where picows wants a logger. It would make one for each connection and tell of each; and only its
+    logger hears, before the close is sent, that it found a frame it can't read.
+    """
 
-    __slots__ = ()
+    __slots__ = ("_socket",)
+
+    def __init__(self, socket: PicowsSocket) -> None:
+        self._socket = socket
 
     def isEnabledFor(self, _: int) -> bool:  # noqa: N802 - logging's spelling
         return False
 
-    def _nothing(self, *_: object, **__: object) -> None: ...
+    def error(self, *_: object, **__: object) -> None:
+        self._socket.library_closes()
 
-    log = debug = info = warning = error = exception = _nothing
+    exception = error
+
+    def info(self, *_: object, **__: object) -> None: ...
+
+    log = debug = warning = info

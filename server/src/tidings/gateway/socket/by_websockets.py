@@ -5,7 +5,7 @@ Pure Python: slower than picows, on every platform, and it can compress.
 
 import asyncio
 import socket as tcp_socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import cast, final, override
 
@@ -19,7 +19,7 @@ from tidings.gateway.socket.conduct import Conduct, Rooms
 from tidings.gateway.socket.door import Door
 from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
 from tidings.gateway.socket.options import ListenOptions
-from tidings.gateway.socket.ports import CloseCode, Upgrade
+from tidings.gateway.socket.ports import CloseCode, Socket, Upgrade
 from tidings.gateway.socket.upgrade import told_again
 
 
@@ -31,6 +31,10 @@ class Websockets:
         loop = asyncio.get_running_loop()
         limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_s}
         await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
+
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        for socket in sockets:
+            socket.send(data)
 
     def open(self, transport: asyncio.Transport, rooms: Rooms, upgrade: Upgrade, rest: bytes) -> None:
         socket = WebsocketsSocket(rooms, upgrade)

@@ -5,7 +5,7 @@ The same for every library; a `Library` is what differs.
 
 import asyncio
 import socket as tcp_socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol, final
 
 from tidings.gateway.socket.conduct import Rooms
@@ -27,6 +27,7 @@ class Library(Protocol):
     async def attach(
         self, sock: tcp_socket.socket, make: Callable[[], Door], options: ListenOptions
     ) -> None: ...
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None: ...
     def open(self, transport: asyncio.Transport, rooms: Rooms, upgrade: Upgrade, rest: bytes) -> None: ...
 
 
@@ -73,6 +74,9 @@ class SocketListener:
         sock = listening(self.options.host, self.options.port, self.options.tcp)
         self._port = sock.getsockname()[1]
         self._accepting = Accepting(sock, self._accepted)
+
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        self._library.send_all(sockets, data)
 
     def stop_accepting(self) -> None:
         if self._accepting is not None:

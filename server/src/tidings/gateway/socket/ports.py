@@ -1,6 +1,6 @@
 """What the gateway asks of a WebSocket library, and what it hears from it. No library appears here."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
@@ -134,6 +134,10 @@ class Listener(Protocol):
     def tally(self) -> Tally: ...
 
     async def start(self) -> None: ...
+
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        """The same message to each of them, which must be of this listener: `send`, in the quickest way."""
+        ...
 
     def stop_accepting(self) -> None:
         """Nobody gets in any more, not even those at the door. Who is in stays."""
