@@ -6,7 +6,6 @@ Pure Python: slower than picows, on every platform, and it can compress.
 import asyncio
 import socket as tcp_socket
 from collections.abc import Callable, Iterable
-from time import monotonic
 from typing import cast, final, override
 
 from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
@@ -85,7 +84,8 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
     def __init__(self, rooms: Rooms, upgrade: Upgrade) -> None:
         self._rooms = rooms
         self.upgrade = upgrade
-        self.received_at = monotonic()
+        self._is_heard = True
+        self._received_at = 0.0
         self._protocol = _opened(upgrade, rooms.options)
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: Fragments | None = None
@@ -118,7 +118,7 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
         """The library reads all frames at once and has its answers ready: pongs, then a close. Ours to the
         messages go in between, where they belong.
         """
-        self.received_at = monotonic()
+        self._is_heard = True
         self._protocol.receive_data(data)
         answers = self._protocol.data_to_send()
         for frame in self._protocol.events_received():

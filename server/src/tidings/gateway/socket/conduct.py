@@ -5,6 +5,7 @@ The adapters' sockets inherit it, beside what their library wants them to be.
 
 import asyncio
 from collections.abc import Callable
+from time import monotonic
 from typing import Protocol
 
 from tidings.gateway.socket.frames import LastFrame
@@ -36,12 +37,21 @@ class Conduct:
     """`_code` is what `on_close` will say, set by whoever closes first."""
 
     upgrade: Upgrade
-    received_at: float
+    _is_heard: bool
+    _received_at: float
     _rooms: Rooms
     _transport: asyncio.Transport | None
     _receiver: Receiver | None
     _code: int | None
     _timer: asyncio.TimerHandle | None
+
+    @property
+    def received_at(self) -> float:
+        """A flag is cheaper to raise for every frame than a clock is to read."""
+        if self._is_heard:
+            self._is_heard = False
+            self._received_at = monotonic()
+        return self._received_at
 
     @property
     def buffered_bytes(self) -> int:

@@ -55,7 +55,9 @@ class Socket(Protocol):
 
     @property
     def received_at(self) -> float:
-        """When the last frame of any kind came, in seconds of `time.monotonic`: for finding half-open ones."""
+        """When the peer was last heard, a frame of any kind, in seconds of `time.monotonic`: for finding half-open
+        ones. What came since the last look counts as of this one, so look every few seconds.
+        """
         ...
 
     @property
