@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from tidings.kernel.secrets import Secret
+from tidings.run.settings.gateway import GatewaySettings
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Endpoint = Annotated[str, Meta(pattern=r"^(aws|https?://.+)$")]
@@ -171,5 +172,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
     encryption: EncryptionSettings = field(default_factory=EncryptionSettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)
