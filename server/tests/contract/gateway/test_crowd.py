@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import json
 import resource
+import time
 
 import psutil
 import pytest
@@ -10,6 +12,7 @@ from contract.gateway.hosting import Guest, hosted
 from contract.gateway.raw_client import RawClient, request
 from fixtures.loops import until
 
+from tidings.gateway.admission import AdmissionOptions, admission, settled_within_s
 from tidings.gateway.socket.choose import LibraryName
 from tidings.gateway.socket.options import ListenOptions
 
@@ -60,6 +63,34 @@ async def test_no_object_of_a_connection_outlives_it(name: LibraryName) -> None:
         gc.collect()
         left = [o for o in gc.get_objects() if type(o).__name__ in {*kinds, "Door", Guest.__name__}]
         assert left == []
+
+
+async def _persistent(port: int) -> tuple[RawClient, int]:
+    """Comes back when told; how often it was sent away."""
+    refusals = 0
+    while True:
+        client = await RawClient.connect(port)
+        answer = await client.ask(request())
+        if answer.status == 101:
+            return client, refusals
+        assert answer.status == 503, answer
+        client.reset()
+        refusals += 1
+        await asyncio.sleep(json.loads(answer.body)["retry_after_ms"] / 1_000)
+
+
+@pytest.mark.usefixtures("enough_files")
+async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: LibraryName) -> None:
+    count, options = 600, AdmissionOptions(connects_per_s=200, burst=100)
+    began = time.monotonic()
+    async with hosted(name, admit=admission(options, time.monotonic)) as host:
+        arrived = await asyncio.gather(*(_persistent(host.port) for _ in range(count)))
+        took_s = time.monotonic() - began
+        assert len(host.listener.sockets) == count
+        for client, _ in arrived:
+            client.reset()
+    assert sum(refusals for _, refusals in arrived) > 0, "nobody was ever sent away"
+    assert (count - options.burst) / options.connects_per_s <= took_s <= settled_within_s(count, options) + 2
 
 
 async def test_floods_that_fill_every_read_do_not_swell_the_buffers(name: LibraryName) -> None:

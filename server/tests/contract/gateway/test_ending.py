@@ -33,6 +33,22 @@ async def test_a_close_without_a_code_is_answered_without_one(name: LibraryName)
         await until(lambda: host.guest.closes == [1005])
 
 
+async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        client.send(close_frame(1000) + close_frame(4_321) + text("and more"))
+        assert await client.close_code() == 1000
+        assert await client.ended()
+        await until(lambda: host.guest.closes == [1000])
+
+
+async def test_who_leaves_need_not_finish_a_message(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        client.send(frame(TEXT, b"half of", fin=False) + close_frame(1000))
+        assert await client.close_code() == 1000
+        assert await client.ended()
+        assert host.guest.messages == []
+
+
 async def test_our_close_says_its_code_and_reason_and_waits_for_the_answer(name: LibraryName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.socket.close(3_001, "ü" * 100)

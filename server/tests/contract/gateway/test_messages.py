@@ -181,3 +181,19 @@ async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: Libr
             for round_ in range(3):
                 for size in sizes:
                     assert (await client.frame()).payload == bytes([97 + round_]) * size
+
+
+async def test_a_push_to_many_reaches_each_that_is_there(name: LibraryName) -> None:
+    async with hosted(name) as host:
+        clients = [await RawClient.open(host.port) for _ in range(5)]
+        host.guests[0].socket.close(3_001)
+        clients[1].reset()
+        await until(lambda: len(host.guests[1].closes) == 1)
+        for size in (10, 9_000):
+            host.listener.send_all([guest.socket for guest in host.guests], b"x" * size)
+        assert await clients[0].close_code() == 3_001
+        for client in clients[2:]:
+            assert await client.frame() == Got(TEXT, b"x" * 10)
+            assert await client.frame() == Got(TEXT, b"x" * 9_000)
+        for client in (clients[0], *clients[2:]):
+            client.reset()
