@@ -6,7 +6,6 @@ picows leaves to us: UTF-8, fragments, reserved bits, some close codes, and a bo
 import asyncio
 import socket as tcp_socket
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import cast, final, override
 
@@ -86,7 +85,7 @@ class Picows:
         )
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
-        _feed(protocol, told_again(replace(upgrade, extensions=None)) + rest)
+        _feed(protocol, told_again(upgrade, extensions=None) + rest)
 
 
 def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithListener:
