@@ -82,7 +82,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
         bash.close()
         left = tmp_path / "first-chat"
         if left.exists():
-            subprocess.run(["tidings", "engines", "stop"], cwd=left, env=bash.environment, check=True)  # noqa: S607 - the PATH is ours
+            subprocess.run(["tidings", "engines", "stop"], cwd=left, env=bash.environment, check=True)
 
 
 def follow(shell: Shell, step: Step) -> None:
