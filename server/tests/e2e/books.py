@@ -6,6 +6,7 @@ Held against what the route says of itself, and against the kinds of calls that 
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,9 @@ class Crew:
         before = booked(self.api)
         answer = self._good(self.api.ask("GET", path, user=self.name(who)))
         calls = booked(self.api) - before
-        assert set(calls) <= documented("GET", path.partition("?")[0])
-        assert {REGISTRY[name].operation for name in calls} <= READS
+        self._hold("GET", path.partition("?")[0], calls)
+        others = {name: REGISTRY[name].operation for name in calls if REGISTRY[name].operation not in READS}
+        assert not others, f"reading {path} took {others}"
         return answer, dict(calls)
 
     def write(self, who: str, method: str, path: str, body: object) -> tuple[Any, dict[str, int]]:
@@ -69,8 +71,13 @@ class Crew:
         answer = self._good(self.api.ask(method, path, body, self.name(who)))
         calls = booked(self.api) - before
         own = {name: n for name, n in calls.items() if name not in WRITTEN_BEHIND}
-        assert set(own) <= documented(method, path)
+        self._hold(method, path, own)
         return answer, own
+
+    @staticmethod
+    def _hold(method: str, path: str, calls: Mapping[str, int]) -> None:
+        unnamed = calls.keys() - documented(method, path)
+        assert not unnamed, f"{method} {path} touches {unnamed}, which its description does not name"
 
     @staticmethod
     def _good(answer: Answer) -> Any:

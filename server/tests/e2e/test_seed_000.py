@@ -82,16 +82,18 @@ def test_usecase_4_somebody_sends_to_a_group_of_five(crew: Crew) -> None:
 def test_usecase_5_somebody_loads_the_chat_list(crew: Crew) -> None:
     """One query gets all of a user's chats, as asked; the names of groups come with one read for the page. In a group
     up to five of the others are named; who else is in it is a list of its own."""
+    crew.group("Tea", "cleo", "anna")
     direct, group = crew.direct("ben", "anna"), crew.group("Lunch", *GROUP)
     crew.settle(direct, crew.send("anna", direct, "Hello!"), "anna", "ben")
     crew.settle(group, crew.send("ben", group, "Hey", "Hey!", "Hey everyone!"), *GROUP)
     listed, calls = crew.read("anna", "/v1/chats?limit=50")
     assert calls == {"chat_list.read": 1, "chats.read_many": 1}
-    first, second = listed["chats"]
+    first, second, third = listed["chats"]
     assert (first["id"], first["type"], first["unread"]) == (group, "group", 3)
     assert (first["last"]["text"], first["members"]) == ("Hey everyone!", list(map(crew.name, GROUP[1:])))
     assert (second["id"], second["type"], second["unread"]) == (direct, "direct", 0)
     assert (second["last"]["text"], second["members"]) == ("Hello!", [crew.name("ben")])
+    assert (third["name"], third["unread"], "last" in third) == ("Tea", 0, False)
     assert listed["unread_chats"] == 1
 
 
