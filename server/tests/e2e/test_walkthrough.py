@@ -15,7 +15,7 @@ from e2e.page import Step, differences, steps
 from tidings.engines.ports import Ports
 
 PAGE = (Path(__file__).parents[3] / "docs/tutorials/first-chat-with-curl.md").read_text()
-DEADLINE_S = 180.0
+DEADLINE_S = 300.0
 
 
 class Shell:
