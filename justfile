@@ -37,6 +37,10 @@ bench name *args:
 storm *args:
     uv run python -m faults.storm.run {{ args }}
 
+# every operation of the API in many ways, on a real process: just schemathesis --examples 150
+schemathesis *args:
+    uv run pytest -q -s server/tests/e2e/test_schemathesis.py {{ args }}
+
 # format and mend what can be mended by itself
 fix:
     uv run ruff format .
