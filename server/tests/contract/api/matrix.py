@@ -190,6 +190,8 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     yield "no credential", None, None, UNKNOWN
     yield "a forged one", "forged", None, UNKNOWN
     yield "an expired one", "was good once", None, UNKNOWN
+    for who, bearer in ring.unfit.items():
+        yield who, bearer, None, UNKNOWN
     yield "a server without a scope", ring.server(tenant), None, {400, 403}
     yield "a server without the scope for it", ring.server(tenant, Scope.TENANT), ANNA, BARRED
     yield "a user in another's name", ring.user(tenant, DORA), ANNA, BARRED

@@ -6,6 +6,7 @@ import pytest
 from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, set_scene, told
 from fastapi import APIRouter
 from fixtures.house import House
+from fixtures.real_ring import real_ring
 from fixtures.stage import ANNA, BEN, Play, Stage
 
 from tidings.api.app import described
@@ -43,6 +44,21 @@ def test_nobody_gets_through_who_has_no_business_there(name: str, play: Play) ->
     async def scene(stage: Stage) -> None:
         house, example = House(stage), EXAMPLES[name]
         made = await set_scene(house)
+        assert await breaches(made, house.app, METHODS[name], example) == []
+        good = await made.call(example, house.app, METHODS[name])(made.rightful(example))
+        assert good.is_success, f"the example itself is wrong: {good.text}"
+
+    play(scene)
+
+
+@pytest.mark.parametrize("tables", ["local"], indirect=True)
+@pytest.mark.parametrize("name", GUARDED)
+def test_the_same_holds_for_credentials_that_are_really_verified(name: str, play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house, example = House(stage), EXAMPLES[name]
+        made = await set_scene(house)
+        house.trust(await real_ring(stage, house.door))
+        assert len(house.ring.unfit) == 8
         assert await breaches(made, house.app, METHODS[name], example) == []
         good = await made.call(example, house.app, METHODS[name])(made.rightful(example))
         assert good.is_success, f"the example itself is wrong: {good.text}"
