@@ -98,7 +98,7 @@ def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], tow
 def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
     """Those; and where any other does as well, so it stays: who is named need not be there."""
     if schema.get("type") == "array":
-        return {**schema, "items": {"anyOf": [{"enum": values}, schema["items"]]}}
+        return {**schema, "items": {**schema["items"], "examples": values}}
     named: dict[str, Any] = {"enum": values}
     return {"anyOf": [named, schema]} if schema.get("title") in {"User", "After"} else named
 
