@@ -1,5 +1,7 @@
 """Fixtures that all test suites of the workspace share."""
 
+import pytest
+
 pytest_plugins = [
     "fixtures.engines",
     "fixtures.tables",
@@ -8,3 +10,7 @@ pytest_plugins = [
     "fixtures.loops",
     "fixtures.redis_cluster",
 ]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--examples", type=int, default=4, help="of each operation, by chance, for schemathesis")

@@ -42,6 +42,10 @@ storm *args:
 fuzz name *args:
     uv run python -m fuzz.{{ name }} {{ args }}
 
+# every operation of the API in many ways, on a real process: just schemathesis --examples 150
+schemathesis *args:
+    uv run pytest -q -s server/tests/e2e/test_schemathesis.py {{ args }}
+
 # format and mend what can be mended by itself
 fix:
     uv run ruff format .

@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any, NoReturn
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from tidings.api.options import Options
 from tidings.kernel.errors import Code, TidingsError
@@ -21,10 +21,14 @@ async def read(request: Request, max_bytes: int) -> bytes:
     if announced.isdecimal() and int(announced) > max_bytes:
         raise _too_large(f"The body has {announced} bytes; {max_bytes} are allowed.")
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > max_bytes:
-            raise _too_large(f"The body has more than {max_bytes} bytes.")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > max_bytes:
+                raise _too_large(f"The body has more than {max_bytes} bytes.")
+    except ClientDisconnect:
+        # nobody hears it; and it is no fault of ours that would be logged as one
+        raise TidingsError(Code.REQUEST_INVALID, "The body did not come whole.") from None
     return bytes(body)
 
 

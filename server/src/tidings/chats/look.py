@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tidings.chats.model import Chat, Membership, Part
+from tidings.chats.model import NO_SUCH_CHAT, Chat, Membership, Part, own_row
 from tidings.chats.ports import Shelf
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
@@ -25,7 +25,7 @@ class Look:
         own = await self._own(chat, user)
         found = await self._shelf.chat(chat)
         if found is None:
-            raise TidingsError(Code.CHAT_NOT_FOUND, "There is no such chat.")
+            raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return Looked(found, own)
 
     async def members(
@@ -46,7 +46,4 @@ class Look:
 
     async def _own(self, chat: ChatKey, user: UserId) -> Membership:
         """First of all: a stranger learns nothing, not even whether there is such a chat."""
-        own = await self._shelf.membership(chat, user)
-        if own is None or not own.is_member:
-            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
-        return own
+        return own_row(await self._shelf.membership(chat, user))

@@ -3,7 +3,7 @@
 A change that lost a race is tried again on what is there now.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tidings.chats import rules
 from tidings.chats.model import (
+    NO_SUCH_CHAT,
     Chat,
     ChatType,
     Membership,
@@ -88,11 +89,11 @@ class Manage:
         """Let users in; those who are members already are left alone. Many go in several steps."""
         for start in range(0, len(users), JOINED_AT_ONCE):
             step = users[start : start + JOINED_AT_ONCE]
-            await on_what_is_there(partial(self._add, chat, caller.part(start), step))
+            await self._try(chat, caller, partial(self._add, chat, caller.part(start), step))
 
     async def remove(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
         """Take somebody out; himself, if he leaves."""
-        await on_what_is_there(lambda: self._remove(chat, caller, user))
+        await self._try(chat, caller, partial(self._remove, chat, caller, user))
 
     async def change_role(self, chat: ChatKey, caller: Caller, user: UserId, role: Role) -> None:
         """Make somebody an admin or a member again. Owners are made by `transfer`."""
@@ -100,14 +101,15 @@ class Manage:
             raise TidingsError(
                 Code.REQUEST_INVALID, "A group is handed over by transfer, from owner to member."
             )
-        await on_what_is_there(lambda: self._change_roles(chat, caller, Action.CHANGE_ROLE, {user: role}))
+        step = partial(self._change_roles, chat, caller, Action.CHANGE_ROLE, {user: role})
+        await self._try(chat, caller, step)
 
     async def transfer(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
         """Hand the group over: the member becomes its owner, the owner an admin, in one entry."""
         if user == caller.user:
             raise TidingsError(Code.REQUEST_INVALID, "The group is the caller's own already.")
         roles = {user: Role.OWNER, caller.user: Role.ADMIN}
-        await on_what_is_there(lambda: self._change_roles(chat, caller, Action.TRANSFER, roles))
+        await self._try(chat, caller, partial(self._change_roles, chat, caller, Action.TRANSFER, roles))
 
     async def rename(self, chat: ChatKey, caller: Caller, name: str) -> None:
         seen = await self._chat(chat)
@@ -174,6 +176,15 @@ class Manage:
         )
         await self._append(seen, caller, action, draft, lambda n: self._rows.roles(seen, changes, n))
 
+    async def _try(self, chat: ChatKey, caller: Caller, step: Callable[[], Awaitable[None]]) -> None:
+        """Whatever is refused, and why: a stranger hears that there is no such chat. One read, for refusals only."""
+        try:
+            await on_what_is_there(step)
+        except TidingsError as error:
+            if error.retryable or await self._rows.membership(chat, caller.user) is not None:
+                raise
+            raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT) from None
+
     async def _append(
         self, chat: Chat, caller: Caller, action: Action, draft: Draft, beside_at: BesideAt
     ) -> Appended:
@@ -192,7 +203,7 @@ class Manage:
     async def _chat(self, chat: ChatKey) -> Chat:
         found = await self._rows.chat(chat)
         if found is None:
-            raise TidingsError(Code.CHAT_NOT_FOUND, "There is no such chat.")
+            raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return found
 
     def _refuse_full(self, members: int) -> None:

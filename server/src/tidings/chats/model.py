@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 
 SMALL_UP_TO = 100
 """In a chat of more members, work for a message must not grow with them."""
 SOME_MEMBERS = 5
+NO_SUCH_CHAT = "There is no such chat."
+"""The same words wherever it is said, so that they tell nothing."""
 
 
 class ChatType(StrEnum):
@@ -57,7 +60,7 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class Standing(NamedTuple):
-    """What a permission hangs on. `role` None: not a member (any more).
+    """What a permission hangs on. `role` None: not a member (any more); a stranger has never been one.
 
     With the entries that gave it: `since` let him in, `right_since` gave the role or lifted a block.
     """
@@ -67,6 +70,7 @@ class Standing(NamedTuple):
     is_blocked: bool = False
     since: int = 0
     right_since: int = 0
+    is_stranger: bool = False
 
 
 class Part[T](NamedTuple):
@@ -112,7 +116,7 @@ def type_of(chat: ChatId) -> ChatType:
 
 def standing_of(chat: ChatId, row: Membership | None) -> Standing:
     if row is None or not row.is_member:
-        return Standing(type_of(chat), None)
+        return Standing(type_of(chat), None, is_stranger=row is None)
     return Standing(
         type_of(chat),
         row.role,
@@ -120,6 +124,18 @@ def standing_of(chat: ChatId, row: Membership | None) -> Standing:
         since=row.intervals[-1].joined + 1,
         right_since=row.right_since,
     )
+
+
+def own_row(row: Membership | None) -> Membership:
+    """Of somebody who asks as a member. Who has never been one is told what he is told of a chat that is not there.
+
+    Else anybody could learn whether two users have a chat: its id is derived from theirs.
+    """
+    if row is None:
+        raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
+    if not row.is_member:
+        raise TidingsError(Code.NOT_A_MEMBER, "The user is no longer a member of this chat.")
+    return row
 
 
 def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:

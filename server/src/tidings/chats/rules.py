@@ -56,7 +56,10 @@ def refuse(action: Action, standing: Standing, after: int | None = None) -> Code
 
     `after`: where the asker stood when he first tried. Who got the right since then may have been refused by another
     try while he had it not, and a refusal holds: he asks anew from where he got it.
+    A stranger is not told that there is such a chat.
     """
+    if standing.is_stranger:
+        return Code.CHAT_NOT_FOUND
     if standing.role is None or _is_newer(standing.since, after):
         return Code.NOT_A_MEMBER
     if action not in PERMISSIONS.get((standing.type, standing.role), frozenset()):

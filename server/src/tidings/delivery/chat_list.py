@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from tidings.chats.model import Chat, ChatType, type_of
+from tidings.chats.model import Chat, ChatType, own_row, type_of
 from tidings.delivery import rules
 from tidings.delivery.model import Flags, Last, LastState, ListCursor, Listed, Row, Shown
 from tidings.delivery.ports import Chats, FlagStore, Keys, Lists, OpeningKeys
@@ -69,9 +69,7 @@ class ChatList:
         """Pin, archive, mute: for oneself, in a chat that one is in."""
         if flags == Flags():
             raise TidingsError(Code.REQUEST_INVALID, "Say what to change: pinned, archived or muted.")
-        row = await self._chats.membership(chat, user)
-        if row is None or not row.is_member:
-            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
+        own_row(await self._chats.membership(chat, user))
         await self._flags.set_flags(chat, user, flags)
 
     async def _rows(self, tenant: TenantId, user: UserId) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tidings.chats.model import may_see
+from tidings.chats.model import may_see, own_row
 from tidings.delivery import rules
 from tidings.delivery.model import Mark, Row
 from tidings.delivery.ports import Chats, Lists, Log, Watermarks
@@ -36,9 +36,7 @@ class Marking:
 
     async def _mark(self, chat: ChatKey, user: UserId, sequence: int) -> Mark:
         """The entry itself gives its ordinal, and shows that the log has come that far: it is dense."""
-        row = await self._chats.membership(chat, user)
-        if row is None or not row.is_member:
-            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
+        row = own_row(await self._chats.membership(chat, user))
         if not may_see(row.intervals, sequence):
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such entry for this user.")
         entry = await self._log.one(chat, sequence)

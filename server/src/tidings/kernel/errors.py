@@ -37,6 +37,7 @@ class Code(StrEnum):
     STAYS_USED_UP = "stays_used_up"
     REQUEST_INVALID = "request_invalid"
     REQUEST_TOO_LARGE = "request_too_large"
+    REQUEST_TOO_SLOW = "request_too_slow"
     ROUTE_UNKNOWN = "route_unknown"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     CURSOR_INVALID = "cursor_invalid"
@@ -74,6 +75,7 @@ _RETRYABLE = frozenset(
         Code.OUTCOME_UNKNOWN,
         Code.OVERLOADED,
         Code.RATE_LIMITED,
+        Code.REQUEST_TOO_SLOW,
     }
 )
 

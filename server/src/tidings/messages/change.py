@@ -3,7 +3,8 @@
 The entry has no content of its own, so nothing outlives a redaction.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tidings.kernel.clock import Clock
@@ -16,6 +17,7 @@ from tidings.messages.content import Content
 from tidings.messages.model import Appended, Beside, Check, Draft, Entry, Kind, Proposal, SendKey
 from tidings.messages.ports import Changes, Keys, Reader
 
+NO_SUCH_MESSAGE = "There is no such message."
 MAX_EMOJI_BYTES = 32
 MAX_EMOJI = 20
 USERS_SHOWN = 20
@@ -76,7 +78,7 @@ class Change[S]:
 
         def permit(seen: Entry) -> Check[S]:
             if seen.sender != asked.user:
-                raise TidingsError(Code.FORBIDDEN, "Only its sender edits a message.")
+                return self._edit_others
             if seen.visible_until_ms is not None:
                 raise TidingsError(Code.REQUEST_INVALID, "A message that expires is not edited.")
             return self._permits.edit_own
@@ -121,15 +123,31 @@ class Change[S]:
         async def once() -> Appended:
             seen = await self._message(asked)
             proposal = Proposal(draft, permit(seen), asked.after)
-            return await self._appends.append(asked.chat, proposal, lambda _: beside(seen))
+            with _as_if_not_there():
+                return await self._appends.append(asked.chat, proposal, lambda _: beside(seen))
 
         return await on_what_is_there(once)
 
     async def _message(self, asked: Asked) -> Entry:
         seen = await self._reader.one(asked.chat, asked.sequence)
         if seen is None or seen.kind is not Kind.MESSAGE:
-            raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message.")
+            raise TidingsError(Code.MESSAGE_NOT_FOUND, NO_SUCH_MESSAGE)
         return seen
+
+    def _edit_others(self, standing: S, after: int | None, /) -> Code:
+        """Nobody may. Who is no member is told that instead, and a stranger nothing."""
+        return self._permits.edit_own(standing, after) or Code.FORBIDDEN
+
+
+@contextmanager
+def _as_if_not_there() -> Iterator[None]:
+    """A stranger to the chat gets the answer that he gets for a message that nobody ever sent."""
+    try:
+        yield
+    except TidingsError as error:
+        if error.code is not Code.CHAT_NOT_FOUND:
+            raise
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, NO_SUCH_MESSAGE) from None
 
 
 def reacted(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from tidings.chats.model import Interval, may_see, visible
+from tidings.chats.model import NO_SUCH_CHAT, Interval, may_see, visible
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
@@ -77,7 +77,7 @@ class History:
         return Page(newer.entries + older.entries, older.after, newer.up_to, older.has_older, newer.has_newer)
 
     async def one(self, chat: ChatKey, user: UserId, sequence: int) -> Shown:
-        intervals = await self._intervals(chat, user)
+        intervals = await self._stays.intervals(chat, user)
         entry = await self._reader.one(chat, sequence) if may_see(intervals, sequence) else None
         if entry is None:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
@@ -86,7 +86,7 @@ class History:
     async def _intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
         intervals = await self._stays.intervals(chat, user)
         if not intervals:
-            raise TidingsError(Code.NOT_A_MEMBER, "The user was never a member of this chat.")
+            raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return intervals
 
     async def _backward(

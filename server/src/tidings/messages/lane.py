@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from tidings.chats.model import NO_SUCH_CHAT
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
@@ -155,7 +156,7 @@ class Lane[S]:
         """A cold view: the head first. What is read of the senders after it is then as of this head or later."""
         newest = await self._world.log.newest(self.chat)
         if newest is None:
-            raise TidingsError(Code.CHAT_NOT_FOUND, "There is no such chat.")
+            raise refused(Code.CHAT_NOT_FOUND)
         self.view = View(newest)
         return self.view
 
@@ -305,13 +306,15 @@ class Lane[S]:
 
 
 def refused(code: Code) -> TidingsError:
-    return TidingsError(code, _REASONS[code])
+    """A key's row keeps the code of whatever a change was refused for; the words were for the first try."""
+    return TidingsError(code, _REASONS.get(code, "This was refused before, under the same key."))
 
 
 _REASONS = {
     Code.KEY_CONFLICT: "A message with this key was sent before, with other content.",
     Code.AFTER_ABOVE_HEAD: "`after` lies above everything that was ever committed in this chat.",
     Code.CATCH_UP_FIRST: "`after` lies too far back: read what came since, then send again.",
+    Code.CHAT_NOT_FOUND: NO_SUCH_CHAT,
     Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
     Code.FORBIDDEN: "The sender may not do this in this chat.",
     Code.BLOCKED: "One of the two has blocked the other.",

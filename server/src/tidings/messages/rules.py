@@ -62,7 +62,18 @@ def judge[S](view: View[S], before: Container[SendKey], proposal: Proposal[S], *
     if key in before:
         return TWIN
     after = _judge_after(view, proposal.after, is_fresh=is_fresh)
-    return after or _judge_standing(view, proposal, is_fresh=is_fresh)
+    if after is None or isinstance(after, Refusal):
+        standing = _judge_standing(view, proposal, is_fresh=is_fresh)
+        return standing if after is None else _unless_a_stranger(after, standing)
+    return after
+
+
+def _unless_a_stranger(after: Refusal, standing: Verdict) -> Verdict:
+    """Where the log stands is for those to hear who know of the chat."""
+    is_known = standing is ADMITTED or (
+        isinstance(standing, Refusal) and standing.code is not Code.CHAT_NOT_FOUND
+    )
+    return after if is_known else standing
 
 
 def repeat_of(seen: Seen, draft: Draft) -> Appended | Refusal:

@@ -4,7 +4,7 @@ A route that has no example here fails the test, so a new one can't be forgotten
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -14,7 +14,7 @@ from fixtures.house import House
 from fixtures.stage import ANNA, BEN, CLEO, DORA, by
 
 from tidings.accounts.model import Scope
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
 
 
 class Reach(Enum):
@@ -190,6 +190,8 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     yield "no credential", None, None, UNKNOWN
     yield "a forged one", "forged", None, UNKNOWN
     yield "an expired one", "was good once", None, UNKNOWN
+    for who, bearer in ring.unfit.items():
+        yield who, bearer, None, UNKNOWN
     yield "a server without a scope", ring.server(tenant), None, {400, 403}
     yield "a server without the scope for it", ring.server(tenant, Scope.TENANT), ANNA, BARRED
     yield "a user in another's name", ring.user(tenant, DORA), ANNA, BARRED
@@ -206,3 +208,25 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
 def _is_breach(scene: Scene, answer: httpx.Response, allowed: Collection[int]) -> bool:
     shows = scene.later in answer.text or scene.private in answer.text
     return answer.status_code not in allowed or shows
+
+
+def absent(chat: ChatKey) -> ChatKey:
+    """Of the same kind, and nobody ever made it."""
+    return chat._replace(chat=ChatId(f"{chat.chat[0]}{'NOBODYMADETHISCHAT234567'}"))
+
+
+def far_ahead(example: Example) -> Example:
+    """From a place that no log has reached: where it stands is for its members to know."""
+    return replace(example, body={**(example.body or {}), "after": 10**6})
+
+
+async def told(scene: Scene, app: FastAPI, method: str, example: Example, chat: ChatKey) -> str:
+    """What dora hears of this chat, all that is of the request itself apart."""
+    message = message_id(chat.chat, 2)
+    there = replace(scene, chat=chat, message=message)
+    answer = await there.call(example, app, method)(scene.house.ring.user(chat.tenant, DORA))
+    ids = {chat.chat: "CHAT", answer.headers["request-id"]: "REQUEST"}
+    shown = f"{answer.status_code} {sorted(answer.headers.items())} {answer.text}"
+    for value, name in ids.items():
+        shown = shown.replace(value, name)
+    return shown

@@ -64,8 +64,8 @@ def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: Play) -> None
         made = await house.user(ANNA).ok("POST", "/v1/directs", {"user": BEN})
         assert await house.user(BEN).ok("POST", "/v1/directs", {"user": ANNA}) == made
         assert (await house.user(BEN).ok("GET", f"/v1/chats/{made['id']}"))["type"] == "direct"
-        assert await house.user(CLEO).code("GET", f"/v1/chats/{made['id']}") is Code.NOT_A_MEMBER
-        assert await house.user(CLEO).code("GET", "/v1/chats/dNOSUCH") is Code.NOT_A_MEMBER
+        assert await house.user(CLEO).code("GET", f"/v1/chats/{made['id']}") is Code.CHAT_NOT_FOUND
+        assert await house.user(CLEO).code("GET", "/v1/chats/dNOSUCH") is Code.CHAT_NOT_FOUND
         assert await house.user(ANNA).code("POST", "/v1/directs", {"user": ANNA}) is Code.REQUEST_INVALID
 
     play(scene)

@@ -121,7 +121,7 @@ def test_a_message_is_edited_reacted_to_and_redacted(play: Play) -> None:
         shown = await ben.ok("GET", one)
         assert (shown["state"], "text" in shown) == ("redacted", False)
         assert await anna.code("DELETE", one) is Code.NOTHING_TO_CHANGE
-        assert await house_stranger(stage, one) is Code.NOT_A_MEMBER
+        assert await house_stranger(stage, one) is Code.MESSAGE_NOT_FOUND
 
     play(scene)
 

@@ -3,20 +3,22 @@
 from typing import Any
 
 import pytest
-from contract.api.matrix import EXAMPLES, Example, Reach, breaches, set_scene
+from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, set_scene, told
 from fastapi import APIRouter
 from fixtures.house import House
-from fixtures.stage import Play, Stage
+from fixtures.real_ring import real_ring
+from fixtures.stage import ANNA, BEN, Play, Stage
 
 from tidings.api.app import described
 from tidings.api.door import Guarded
 
 DOCUMENT: dict[str, Any] = described().openapi()
-METHODS = {
-    operation["operationId"]: method
+OPERATIONS = {
+    operation["operationId"]: {"method": method, **operation}
     for methods in DOCUMENT["paths"].values()
     for method, operation in methods.items()
 }
+METHODS = {name: operation["method"] for name, operation in OPERATIONS.items()}
 
 
 def test_every_route_has_its_example_and_every_example_its_route() -> None:
@@ -45,6 +47,51 @@ def test_nobody_gets_through_who_has_no_business_there(name: str, play: Play) ->
         assert await breaches(made, house.app, METHODS[name], example) == []
         good = await made.call(example, house.app, METHODS[name])(made.rightful(example))
         assert good.is_success, f"the example itself is wrong: {good.text}"
+
+    play(scene)
+
+
+@pytest.mark.parametrize("tables", ["local"], indirect=True)
+@pytest.mark.parametrize("name", GUARDED)
+def test_the_same_holds_for_credentials_that_are_really_verified(name: str, play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house, example = House(stage), EXAMPLES[name]
+        made = await set_scene(house)
+        house.trust(await real_ring(stage, house.door))
+        assert len(house.ring.unfit) == 8
+        assert await breaches(made, house.app, METHODS[name], example) == []
+        good = await made.call(example, house.app, METHODS[name])(made.rightful(example))
+        assert good.is_success, f"the example itself is wrong: {good.text}"
+
+    play(scene)
+
+
+ABOUT_CHATS = sorted(name for name in GUARDED if EXAMPLES[name].reach in {Reach.CHAT, Reach.PAST})
+
+
+def takes_a_position(name: str) -> bool:
+    body = OPERATIONS[name].get("requestBody")
+    if body is None:
+        return False
+    model = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    return "after" in DOCUMENT["components"]["schemas"][model]["properties"]
+
+
+@pytest.mark.parametrize("name", ABOUT_CHATS)
+def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(name: str, play: Play) -> None:
+    """The id of a direct chat is derived from its two users, so anybody can ask for anybody's."""
+
+    async def scene(stage: Stage) -> None:
+        house, method = House(stage), METHODS[name]
+        made = await set_scene(house)
+        direct = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(direct, ANNA, "between the two")
+        examples = [EXAMPLES[name]] + ([far_ahead(EXAMPLES[name])] if takes_a_position(name) else [])
+        for chat in (made.chat, direct):
+            for example in examples:
+                there = await told(made, house.app, method, example, chat)
+                assert there == await told(made, house.app, method, example, absent(chat))
+                assert there.startswith("404 ")
 
     play(scene)
 

@@ -106,7 +106,7 @@ def test_flags_are_the_members_own_affair(play: Play) -> None:
         await lists.list.set_flags(chat, BEN, Flags(muted_until_ms=1_900_000_000_000))
         assert (await lists.listed(chat, BEN)).muted_until_ms == 1_900_000_000_000
         assert (await lists.listed(chat, ANNA)).muted_until_ms is None
-        assert await code_of(lists.list.set_flags(chat, DORA, Flags(is_pinned=True))) is Code.NOT_A_MEMBER
+        assert await code_of(lists.list.set_flags(chat, DORA, Flags(is_pinned=True))) is Code.CHAT_NOT_FOUND
         assert await code_of(lists.list.set_flags(chat, BEN, Flags())) is Code.REQUEST_INVALID
         assert len(await stage.kinds(chat)) == 1, "it is no entry: nobody else is concerned"
 

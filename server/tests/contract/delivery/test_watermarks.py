@@ -71,7 +71,7 @@ def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(play: Play) -> 
         assert await code_of(lists.marking.delivered(chat, BEN, 5)) is Code.AFTER_ABOVE_HEAD
         assert await code_of(read(chat, CLEO, 2)) is Code.MESSAGE_NOT_FOUND
         assert await code_of(read(chat, BEN, 0)) is Code.MESSAGE_NOT_FOUND
-        assert await code_of(read(chat, DORA, 1)) is Code.NOT_A_MEMBER
+        assert await code_of(read(chat, DORA, 1)) is Code.CHAT_NOT_FOUND
         await stage.manage.remove(chat, by(BEN), BEN)
         assert await code_of(read(chat, BEN, 2)) is Code.NOT_A_MEMBER
         assert (await lists.row(chat, BEN)).read is None

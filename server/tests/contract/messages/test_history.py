@@ -90,8 +90,8 @@ def test_who_left_still_reads_up_to_his_leaving(play: Play) -> None:
 def test_a_stranger_reads_nothing(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         chat = await talk(stage, 2)
-        assert await code_of(stage.history.before(chat, DORA, None, 50)) is Code.NOT_A_MEMBER
-        assert await code_of(stage.history.one(chat, DORA, 2)) is Code.NOT_A_MEMBER
+        assert await code_of(stage.history.before(chat, DORA, None, 50)) is Code.CHAT_NOT_FOUND
+        assert await code_of(stage.history.one(chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
 
     play(scene)
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from starlette.requests import Request
+from starlette.types import Message
 
 from tidings.api import bodies
 from tidings.api.options import Options
@@ -87,3 +88,17 @@ async def test_a_body_that_was_not_announced_is_counted_while_it_comes_in() -> N
 async def test_a_body_within_its_bound_is_read_whole() -> None:
     asked, _ = request([b"x" * 60, b"", b"y" * 40], [(b"content-length", b"100")])
     assert await bodies.read(asked, 100) == b"x" * 60 + b"y" * 40
+
+
+async def test_a_body_that_breaks_off_is_no_fault_of_the_server() -> None:
+    messages: list[Message] = [
+        {"type": "http.request", "body": b'{"a"', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    with pytest.raises(TidingsError) as caught:
+        await bodies.read(Request({"type": "http", "headers": []}, receive), 100)
+    assert caught.value.code is Code.REQUEST_INVALID

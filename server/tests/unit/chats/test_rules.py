@@ -80,6 +80,12 @@ def test_who_is_not_a_member_may_nothing(action: Action, kind: ChatType) -> None
     assert refuse(action, Standing(kind, None)) is Code.NOT_A_MEMBER
 
 
+@pytest.mark.parametrize(("action", "after"), list(product(Action, [None, 0, 10**6])))
+def test_a_stranger_hears_that_there_is_no_such_chat(action: Action, after: int | None) -> None:
+    for chat in (ChatId("dCHAT"), ChatId("gCHAT")):
+        assert refuse(action, standing_of(chat, None), after) is Code.CHAT_NOT_FOUND
+
+
 @pytest.mark.parametrize("action", list(Action))
 def test_a_block_silences_and_takes_nothing_else(action: Action) -> None:
     free = refuse(action, Standing(ChatType.DIRECT, Role.MEMBER))

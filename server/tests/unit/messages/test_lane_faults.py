@@ -198,6 +198,23 @@ def test_a_change_that_its_row_refuses_is_looked_for_in_the_log_first() -> None:
     run(check())
 
 
+@pytest.mark.parametrize("code", list(Code))
+def test_a_change_that_was_refused_is_refused_again_by_the_same_code(code: Code) -> None:
+    async def check() -> None:
+        stage = Stage()
+
+        def beside_at(sequence: int) -> object:
+            raise TidingsError(code, f"asked for {sequence}")
+
+        async def tried() -> Code:
+            asked = proposal("redact", "hi", after=None)
+            return await refusal(stage.process().append(CHAT, asked, beside_at))
+
+        assert (await tried(), await tried()) == (code, code)
+
+    run(check())
+
+
 def test_who_stands_far_back_in_a_busy_chat_reads_his_keys_once_and_gets_through() -> None:
     async def check() -> None:
         stage = Stage()

@@ -23,6 +23,7 @@ router = APIRouter(prefix="/v1", route_class=Guarded, tags=["chat list"])
 
 _OF_MARKS = (
     Code.NOT_A_MEMBER,
+    Code.CHAT_NOT_FOUND,
     Code.MESSAGE_NOT_FOUND,
     Code.AFTER_ABOVE_HEAD,
     Code.OUTCOME_UNKNOWN,
@@ -59,6 +60,7 @@ async def list_chats(call: AsUser, asked: Annotated[ListAsked, Query()]) -> Chat
         "change_chat_settings",
         *OF_BODIES,
         Code.NOT_A_MEMBER,
+        Code.CHAT_NOT_FOUND,
         Code.OUTCOME_UNKNOWN,
         touches=("memberships.check", "chat_list.set_flags"),
         status_code=204,

@@ -30,6 +30,7 @@ _APPEND = (
     **route(
         "list_members",
         Code.NOT_A_MEMBER,
+        Code.CHAT_NOT_FOUND,
         Code.CURSOR_INVALID,
         touches=("memberships.check", "memberships.list"),
         summary="Who is in a chat",

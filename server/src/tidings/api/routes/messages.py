@@ -32,7 +32,7 @@ router = APIRouter(prefix="/v1", route_class=Guarded, tags=["messages"])
 _OF_POSITIONS = (Code.AFTER_ABOVE_HEAD, Code.CATCH_UP_FIRST)
 _OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.KEYS_UNAVAILABLE)
 _OF_MESSAGES = (*OF_CHANGES, *_OF_POSITIONS, Code.MESSAGE_NOT_FOUND, Code.BLOCKED, Code.KEYS_UNAVAILABLE)
-_OF_READING = (Code.NOT_A_MEMBER, Code.CONTENT_UNREADABLE, Code.KEYS_UNAVAILABLE)
+_OF_READING = (Code.CONTENT_UNREADABLE, Code.KEYS_UNAVAILABLE)
 
 _KEYS = ("tenants.list_data_keys", "tenants.put_data_key")
 _FOLLOW = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse", *_KEYS)
@@ -96,6 +96,7 @@ async def send_message(
     **route(
         "list_messages",
         *_OF_READING,
+        Code.CHAT_NOT_FOUND,
         touches=(
             "memberships.check",
             "messages.read_recent",

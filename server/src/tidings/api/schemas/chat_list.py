@@ -1,8 +1,9 @@
 """The chat list, watermarks and ticks over HTTP."""
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.chats import Listed as PageAsked
@@ -14,6 +15,7 @@ from tidings.delivery.watermarks import Reached
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatId
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]")
 _AT = "2026-11-15T02:11:21.957Z"
 _CHAT: JsonDict = {
     "id": "gLAJWK6M7H3QFQ3PWXCZ5GZQD",
@@ -118,6 +120,16 @@ class ChatListShown(Shape):
         return cls(chats=chats, unread_chats=page.unread_chats, cursor=cursor)
 
 
+def _spelled_out(value: object) -> object:
+    """The library takes seconds and milliseconds for times as well, also in quotes."""
+    if not (isinstance(value, str) and _DATE.match(value)):
+        raise ValueError("not a time like 2026-12-31T00:00:00Z")
+    return value
+
+
+SpelledTime = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_spelled_out)]
+
+
 class ChatSettings(Shape):
     """What a user makes of a chat, for himself. What is not there stays; `muted_until` null: not muted."""
 
@@ -130,9 +142,7 @@ class ChatSettings(Shape):
 
     is_pinned: bool | None = None
     is_archived: bool | None = None
-    muted_until: Annotated[
-        AwareDatetime | None, Field(strict=False, description="With an offset from UTC, or Z.")
-    ] = None
+    muted_until: Annotated[SpelledTime | None, Field(description="With an offset from UTC, or Z.")] = None
 
     def flags(self) -> Flags:
         muted_until_ms = 0 if self.muted_until is None else int(self.muted_until.timestamp() * 1000)

@@ -13,6 +13,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.tasks import Tasks
 from tidings.platform.telemetry import logs
+from tidings.run.edge.patience import Bounds, bounded
 from tidings.run.options import trusted_proxies
 from tidings.run.settings import Settings
 
@@ -63,7 +64,7 @@ class HttpServer(Component):
         api, proxies = self._settings.api, trusted_proxies(self._settings)
         return uvicorn.Config(
             app,
-            http="httptools",
+            http=bounded(Bounds(api.receive_s, api.max_connections, api.docs_root)),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -72,7 +73,6 @@ class HttpServer(Component):
             proxy_headers=bool(proxies),
             forwarded_allow_ips=proxies,
             backlog=BACKLOG,
-            limit_concurrency=api.max_connections,
             timeout_keep_alive=api.keep_alive_s,
             timeout_graceful_shutdown=max(1, round(self.stop_s - _CUT_S)),
         )

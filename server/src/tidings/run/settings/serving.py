@@ -85,8 +85,11 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     keep_alive_s: Annotated[
         int, Meta(description="An idle connection is closed after this; more than the load balancer's.", ge=1)
     ] = 75
+    receive_s: Annotated[
+        Seconds, Meta(description="A request that is not whole after this is answered 408.")
+    ] = 30.0
     max_connections: Annotated[
-        int, Meta(description="Requests beyond so many open connections are answered 503.", ge=1)
+        int, Meta(description="Who comes when so many are open is answered 503.", ge=1)
     ] = 10_000
     max_body_bytes: Annotated[int, Meta(description="A larger body is refused.", ge=1_024)] = 64 * 1024
     max_body_depth: Annotated[int, Meta(description="JSON nested deeper is refused.", ge=2, le=100)] = 16

@@ -1,0 +1,40 @@
+"""Every operation of the description, asked in many ways, on a real process: nothing breaks, all conforms."""
+
+import time
+from typing import Any
+
+import pytest
+from e2e.conftest import Start
+from e2e.knocking import knock
+from e2e.town import settle
+from fixtures.engines import Space
+from fixtures.tables import Tables
+
+from tidings.api.app import described
+from tidings.kernel.ids import TenantId
+
+DOCUMENT: dict[str, Any] = described().openapi()
+OPERATIONS = {o["operationId"] for methods in DOCUMENT["paths"].values() for o in methods.values()}
+BUCKETS = ("TENANT", "USER", "ADDRESS", "CODE_NUMBER", "CODE_ADDRESS", "CODE_TENANT", "REDEEM_ADDRESS")
+NO_LIMITS = {f"TIDINGS_LIMITS_{name}_RATE": "100000/s" for name in BUCKETS} | {
+    f"TIDINGS_LIMITS_{name}_BURST": "1000000" for name in BUCKETS
+}
+
+
+def test_every_operation_holds_to_its_description(
+    start: Start, tables_local: Tables, space: Space, request: pytest.FixtureRequest
+) -> None:
+    api = start(**NO_LIMITS)
+    town = settle(api, tables_local, TenantId(space.tenant))
+    began = time.perf_counter()
+    found = knock(DOCUMENT, f"http://127.0.0.1:{api.api_port}", town, request.config.getoption("--examples"))
+    for name, seen in sorted(found.answers.items()):
+        print(f"{name:22}", *(f"{status}: {count:4}" for status, count in sorted(seen.items())), sep="  ")
+    print(
+        f"{sum(seen.total() for seen in found.answers.values())} requests, {time.perf_counter() - began:.0f} s"
+    )
+    print(*found.by_rule.items(), sep="\n")
+    print(*found.faults, sep="\n")
+    assert found.faults == [], f"{len(found.faults)}, told above"
+    assert found.answers.keys() == OPERATIONS
+    assert found.without_success() == []

@@ -1,0 +1,112 @@
+"""Requests that trickle, stop or come in crowds, by raw sockets on a real process."""
+
+import socket
+import time
+from contextlib import ExitStack
+
+import pytest
+from contract.telemetry.running import eventually
+from e2e.conftest import Api, Start, answer
+
+BODY = b'{"user": "ben"}'
+RECEIVE_S = 1.0
+
+
+@pytest.fixture
+def api(start: Start) -> Api:
+    return start(TIDINGS_API_RECEIVE_S=str(RECEIVE_S), TIDINGS_API_KEEP_ALIVE_S="60")
+
+
+def head(api: Api) -> bytes:
+    return api.head("POST", "/v1/directs", BODY)
+
+
+def trickle(client: socket.socket, data: bytes, every_s: float = 0.1) -> float:
+    """Byte by byte, until the server has had enough; how long that took."""
+    client.settimeout(every_s)
+    began = time.monotonic()
+    for byte in data:
+        try:
+            client.sendall(bytes([byte]))
+            if client.recv(1, socket.MSG_PEEK) is not None:
+                break
+        except TimeoutError:
+            continue
+    client.settimeout(20)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("whole", [b"", b"head"], ids=["headers", "body"])
+def test_a_request_that_trickles_is_answered_408_in_time(api: Api, whole: bytes) -> None:
+    with api.connect() as client:
+        sent, rest = (head(api), BODY) if whole else (b"", head(api))
+        client.sendall(sent)
+        took_s = trickle(client, rest * 4)
+        slow = answer(client)
+        assert (slow.status, slow.body["code"], slow.body["retryable"]) == (408, "request_too_slow", True)
+        assert slow.headers["content-type"] == "application/problem+json"
+        assert client.recv(1) == b"", "and the connection is closed"
+    assert RECEIVE_S * 0.9 < took_s < RECEIVE_S + 3
+    assert api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200
+    assert [line for line in api.lines if line["level"] in {"error", "critical"}] == []
+
+
+def test_who_connects_and_says_nothing_is_closed_without_a_word(api: Api) -> None:
+    with api.connect() as client:
+        assert client.recv(1) == b""
+
+
+def test_blank_lines_between_requests_keep_no_connection_open(api: Api) -> None:
+    with api.connect() as client:
+        client.sendall(head(api) + BODY)
+        assert answer(client).status == 200
+        client.sendall(b"\r\n")
+        assert client.recv(1) == b""
+
+
+def test_a_connection_that_waits_between_requests_is_not_hurried(api: Api) -> None:
+    with api.connect() as waiting, api.connect() as silent:
+        waiting.sendall(head(api) + BODY)
+        assert answer(waiting).status == 200
+        assert silent.recv(1) == b"", "so long that a request would have been too slow"
+        waiting.sendall(head(api) + BODY)
+        assert answer(waiting).status == 200
+
+
+def test_an_answer_that_does_not_wait_for_the_body_is_the_only_one(api: Api) -> None:
+    with api.connect() as client:
+        client.sendall(api.head("POST", "/v1/directs", BODY, bearer="forged"))
+        assert answer(client).status == 401
+        trickle(client, BODY[:-1])
+        assert client.recv(1) == b"", "no 408 that would pass for the answer to the next request"
+
+
+def test_many_slow_ones_do_not_keep_others_out(api: Api) -> None:
+    with ExitStack() as stack:
+        slow = [stack.enter_context(api.connect()) for _ in range(100)]
+        for client in slow:
+            client.sendall(head(api)[:40])
+        assert api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200
+        assert {answer(client).status for client in slow} == {408}
+
+
+def test_who_comes_to_a_full_house_is_told_when_to_come_again(start: Start) -> None:
+    api = start(TIDINGS_API_MAX_CONNECTIONS="2")
+    with api.connect() as first, api.connect() as second:
+        for client in (first, second):
+            client.sendall(head(api) + BODY)
+            assert answer(client).status == 200
+        with api.connect() as third:
+            third.sendall(head(api) + BODY)
+            refused = answer(third)
+            assert (refused.status, refused.body["code"], refused.body["retryable"]) == (
+                503,
+                "overloaded",
+                True,
+            )
+            assert refused.headers["content-type"] == "application/problem+json"
+            assert 1 <= int(refused.headers["Retry-After"]) <= 2
+            assert third.recv(1) == b""
+        first.sendall(head(api) + BODY)
+        assert answer(first).status == 200, "who was there before is served"
+    eventually(lambda: api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200 or None, "room")

@@ -1,0 +1,162 @@
+"""A tenant with life in it, for those who knock at every door: users, chats, messages, sessions, and their credentials.
+
+Each operation has things of its own, so that one which takes away leaves the others what they need.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from contract.telemetry.running import eventually
+from e2e.conftest import Api
+from fixtures.memory_accounts import claims_of, mint
+from fixtures.tables import REGION, Tables
+
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.model import Scope
+from tidings.accounts.signing_keys import SigningKeys
+from tidings.accounts.store.api_keys import DynamoApiKeyStore
+from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.opening import open_client
+
+MEMBERS = ["ben", "cleo", *(f"member-{n}" for n in range(8))]
+PHONES = {"anna": "+4915112345671", "ben": "+4915112345672", "cleo": "+4915112345673"}
+MANY, SOME = 30, 8
+
+type Values = Mapping[str, list[Any]]
+"""What really is there, by the name of a parameter or of a field of the body."""
+
+
+@dataclass(frozen=True)
+class Bearers:
+    """A user's token that her app's server signed, and an API key that looks after users."""
+
+    anna: str
+    server: str
+
+
+@dataclass
+class Town:
+    bearers: Bearers
+    values: dict[str, Values] = field(default_factory=dict)
+    bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By operation: what it takes to get through at least once."""
+
+
+async def bearers_of(tables: Tables, tenant: TenantId, life_s: int = 3600) -> Bearers:
+    clock = SystemClock()
+    async with open_client(tables.url, REGION, tables.prefix) as client:
+        server = await ApiKeys(DynamoApiKeyStore(client), clock).issue(tenant, "users", [Scope.USERS])
+        pair = await SigningKeys(DynamoSigningKeyStore(client), clock).make(tenant, "Ed25519")
+    now_s = int(time.time())
+    token = mint(pair.private, claims_of(tenant=tenant, iat=now_s, exp=now_s + life_s))
+    return Bearers(token, server.text.reveal())
+
+
+def settle(api: Api, tables: Tables, tenant: TenantId) -> Town:
+    town = Town(asyncio.run(bearers_of(tables, tenant)))
+    _Builder(api, tenant, town).build()
+    return town
+
+
+class _Builder:
+    def __init__(self, api: Api, tenant: TenantId, town: Town) -> None:
+        self._api = api
+        self._tenant = tenant
+        self._town = town
+        self._made = 0
+
+    def build(self) -> None:
+        for user in ("anna", *MEMBERS):
+            phone = {"phone": PHONES[user]} if user in PHONES else {}
+            self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._town.bearers.server)
+        values = self._town.values
+        values.update(self._chats() | self._messages() | self._people())
+        values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
+        self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
+        self._town.bodies["redeem_code"] = self._code("cleo")
+        values["ask_for_code"] = {
+            "tenant": [self._tenant],
+            "phone": [f"+49151123456{n}" for n in range(80, 90)],
+        }
+        values["redeem_code"] = {"tenant": [self._tenant]}
+
+    def _chats(self) -> dict[str, Values]:
+        plain = ("get_chat", "rename_chat", "list_members", "send_message", "list_messages", "add_members")
+        found: dict[str, Values] = {name: {"chat": [self._group()]} for name in plain}
+        for name in ("mark_read", "mark_delivered"):
+            found[name] = {"chat": [self._group(messages=3)], "sequence": [1, 2, 3, 4]}
+        members = found["list_members"]["chat"][0]
+        cursor = self._ok("GET", f"/v1/chats/{members}/members?limit=1")["cursor"]
+        found["list_members"] = {"chat": [members], "cursor": [cursor]}
+        found["list_messages"] = {"chat": [self._group(messages=4)]}
+        found["change_chat_settings"] = {"chat": [self._group() for _ in range(3)]}
+        found["remove_member"] = {"chat": [self._group() for _ in range(3)], "user": MEMBERS}
+        found["change_role"] = {"chat": [self._group()], "user": MEMBERS}
+        found["transfer_chat"] = {"chat": [self._group() for _ in range(SOME)], "user": MEMBERS}
+        return found
+
+    def _messages(self) -> dict[str, Values]:
+        def said(how_many: int) -> Values:
+            chat = self._group()
+            return {"message": [self._say(chat) for _ in range(how_many)]}
+
+        found = {name: said(SOME) for name in ("get_message", "get_status", "edit_message", "react")}
+        found["redact_message"] = said(MANY)
+        reacted = said(MANY)
+        for message in reacted["message"]:
+            self._ok("PUT", f"/v1/messages/{message}/reactions/ok")
+        found["unreact"] = {**reacted, "emoji": ["ok"]}
+        return found
+
+    def _people(self) -> dict[str, Values]:
+        for user in MEMBERS[-3:]:
+            self._ok("PUT", f"/v1/blocks/{user}")
+        blocks = self._ok("GET", "/v1/blocks?limit=1")["cursor"]
+        cursor = self._ok("GET", "/v1/chats?limit=1")["cursor"]
+        there = {"user": [*MEMBERS, "anna"]}
+        names = ("get_user", "change_user", "list_user_sessions", "block_user", "unblock_user")
+        found: dict[str, Values] = dict.fromkeys(names, there)
+        return found | {
+            "end_user_sessions": {"user": MEMBERS[2:]},
+            "list_users": {"ids": there["user"]},
+            "list_chats": {"cursor": [cursor]},
+            "list_blocks": {"cursor": [blocks]},
+        }
+
+    def _group(self, messages: int = 0) -> str:
+        self._made += 1
+        body = {"name": f"group {self._made}", "members": MEMBERS, "client_message_id": f"town-{self._made}"}
+        chat = str(self._ok("POST", "/v1/groups", body)["id"])
+        for _ in range(messages):
+            self._say(chat)
+        return chat
+
+    def _say(self, chat: str) -> str:
+        self._made += 1
+        body = {"text": f"said {self._made}", "client_message_id": f"town-{self._made}"}
+        return str(self._ok("POST", f"/v1/chats/{chat}/messages", body)["id"])
+
+    def _code(self, user: str) -> dict[str, Any]:
+        phone = PHONES[user]
+        told: Callable[[], list[str]] = lambda: re.findall(  # noqa: E731 - counted before and after
+            rf"SMS to \{phone}: (\d{{6}})", self._api.stderr
+        )
+        before, who = len(told()), {"tenant": self._tenant, "phone": phone}
+        asked = self._ok("POST", "/v1/login/phone", who)
+        codes = eventually(lambda: found if len(found := told()) > before else None, "text message")
+        return {**who, "challenge": asked["challenge"], "code": codes[-1], "device": {"id": f"{user}-phone"}}
+
+    def _login(self, user: str) -> dict[str, str]:
+        tokens: dict[str, str] = self._ok("POST", "/v1/login/phone/redeem", self._code(user))["tokens"]
+        return tokens
+
+    def _ok(self, method: str, path: str, body: object = None, bearer: str = "") -> Any:
+        answer = self._api.ask(method, path, body, bearer=bearer or self._town.bearers.anna)
+        assert 200 <= answer.status < 300, f"{method} {path}: {answer.body}"
+        return answer.body
