@@ -181,6 +181,8 @@ class Cpu:
         self._parts = {
             name: [process for pid in pids for process in _family(pid)] for name, pids in parts.items()
         }
+        # not its family: everything that runs here is its child
+        self._parts["loader"] = [psutil.Process()]
         self._before = self._now()
 
     def _now(self) -> dict[str, float]:
@@ -210,7 +212,6 @@ async def under_load(place: Place, api: Running, fleet: Fleet, given: argparse.N
         "api": [api.popen.pid],
         "dynamo": [fleet.find("dynamo").pid.pid],
         "valkey": [fleet.find("valkey").pid.pid],
-        "loader": [os.getpid()],
     }
     cpu = Cpu(parts)
     began = time.perf_counter()
