@@ -46,3 +46,8 @@ fuzz name *args:
 fix:
     uv run ruff format .
     uv run ruff check --fix .
+
+# Autobahn's cases against the gateway's sockets: just autobahn [picows|websockets] [--short]
+[working-directory: 'server/tests']
+autobahn *args:
+    uv run python -m contract.gateway.autobahn {{ args }}
