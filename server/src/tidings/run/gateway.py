@@ -1,7 +1,7 @@
 """The process `gateway`: engines, use cases, and the socket's edge on a listener."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from tidings.accounts.credentials import Credentials
@@ -45,13 +45,15 @@ _SLOW_RETRY_MS = 1_000
 def sockets(settings: Settings) -> ListenOptions:
     try:
         library(settings.gateway.socket_library, compresses=settings.gateway.compression == "deflate")
-        return listen_options(
+        options = listen_options(
             settings.gateway,
             slow_close_code=CloseCode.SLOW_CONSUMER,
             slow_close_reason=reason(CloseCode.SLOW_CONSUMER, _SLOW_RETRY_MS),
         )
     except TidingsError as error:
         raise ValueError(error.message) from error
+    # the socket's bound is above that of a frame, so that the protocol's own code is told; far above it WebSocket's
+    return replace(options, max_message_bytes=2 * options.max_message_bytes)
 
 
 def leaving(settings: Settings) -> DrainOptions:

@@ -25,8 +25,7 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
             send_buffer_bytes=given.kernel_send_bytes,
             receive_buffer_bytes=given.kernel_receive_bytes,
         ),
-        # over the bound of a frame, so that the protocol's own close code can be told; far over it WebSocket's is
-        max_message_bytes=2 * given.max_frame_bytes,
+        max_message_bytes=given.max_frame_bytes,
         send_bound_bytes=given.send_bound_bytes,
         slow_close_code=slow_close_code,
         slow_close_reason=slow_close_reason,
