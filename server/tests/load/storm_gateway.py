@@ -19,6 +19,7 @@ from load.crowd import Arrived, arrive
 from tidings.gateway.admission import AdmissionOptions, settled_within_s
 
 _GONE_WITHIN_S = 60.0
+_GIVEN_BACK_S = 12.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,10 @@ def start(house: House, options: AdmissionOptions, library: str) -> Gateway:
     )
 
 
-async def wave(gateway: Gateway, tokens: list[str], options: AdmissionOptions) -> Wave:
+async def wave(
+    gateway: Gateway, tokens: list[str], options: AdmissionOptions, given_back_s: float = 0.0
+) -> Wave:
+    """`given_back_s`: so long after they left it is looked at what stayed."""
     process, port = psutil.Process(gateway.popen.pid), gateway.socket_port
     before_kb, cpu_s, began = _kb(process), _cpu_s(process), time.monotonic()
     arrived = await asyncio.gather(*(arrive(port, token, f"d-{n}") for n, token in enumerate(tokens)))
@@ -54,6 +58,7 @@ async def wave(gateway: Gateway, tokens: list[str], options: AdmissionOptions) -
     cpu_us = (_cpu_s(process) - cpu_s) / len(tokens) * 1e6
     kb_each = (_kb(process) - before_kb) / len(tokens)
     await _leave(gateway, arrived)
+    await asyncio.sleep(given_back_s)
     return Wave(
         clients=len(tokens),
         refusals=sum(each.refusals for each in arrived),
@@ -93,7 +98,7 @@ def main() -> None:
         gateway = start(house, options, given.library)
         tokens = [house.token(f"user-{n}") for n in range(given.clients)]
         for _ in range(given.waves):
-            print(json.dumps(asdict(asyncio.run(wave(gateway, tokens, options)))), flush=True)
+            print(json.dumps(asdict(asyncio.run(wave(gateway, tokens, options, _GIVEN_BACK_S)))), flush=True)
         print(json.dumps({"library": given.library, "logged_errors": len(gateway.faults())}))
 
 
