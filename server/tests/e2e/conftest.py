@@ -82,10 +82,14 @@ type Start = Callable[..., Api]
 
 @pytest.fixture
 def environment(tables_local: Tables, valkey: str, space: Space) -> dict[str, str]:
+    return enough(tables_local, valkey, space)
+
+
+def enough(tables: Tables, valkey: str, space: Space) -> dict[str, str]:
     """Enough settings to serve."""
     return {
-        "TIDINGS_DYNAMO_ENDPOINT": tables_local.url,
-        "TIDINGS_DYNAMO_TABLE_PREFIX": tables_local.prefix,
+        "TIDINGS_DYNAMO_ENDPOINT": tables.url,
+        "TIDINGS_DYNAMO_TABLE_PREFIX": tables.prefix,
         "TIDINGS_DYNAMO_CAPACITY": "on_demand",
         "TIDINGS_REDIS_URL": valkey,
         "TIDINGS_REDIS_KEY_PREFIX": space.key_prefix,
@@ -98,11 +102,15 @@ def environment(tables_local: Tables, valkey: str, space: Space) -> dict[str, st
 
 @pytest.fixture
 def bearer(tables_local: Tables, space: Space) -> str:
+    return make_tenant(tables_local, space)
+
+
+def make_tenant(tables: Tables, space: Space) -> str:
     """A tenant's API key that may act as any user of it."""
 
     async def made() -> str:
         clock, tenant = SystemClock(), TenantId(space.tenant)
-        async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
             await Tenants(DynamoTenantStore(client), clock).create(
                 tenant, TenantSettings(name="Acme", has_phone_login=True)
             )
@@ -113,20 +121,34 @@ def bearer(tables_local: Tables, space: Space) -> str:
     return asyncio.run(made())
 
 
+def launch(words: tuple[str, ...], environment: dict[str, str], bearer: str, directory: Path) -> Api:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
+    process = Api([*_COMMAND, "run", "api", *words], cwd=directory, environment=ours | environment)
+    process.bearer = bearer
+    return process
+
+
 @pytest.fixture
 def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[Start]:
     """`start("--processes", "2", TIDINGS_…=value)`; whatever was started ends with the test."""
     started: list[Api] = []
 
     def run(*words: str, **changes: str) -> Api:
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-        process = Api(
-            [*_COMMAND, "run", "api", *words], cwd=tmp_path, environment=ours | environment | changes
-        )
-        process.bearer = bearer
+        process = launch(words, environment | changes, bearer, tmp_path)
         started.append(process)
         return process
 
     yield run
     for process in started:
         process.close()
+
+
+@pytest.fixture(scope="module")
+def served(tables_local: Tables, valkey: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """One process for all tests of a file, without limits; each test brings people and chats of its own."""
+    space = Space()
+    unlimited = {f"TIDINGS_LIMITS_{whom}_BURST": "1000000" for whom in ("TENANT", "USER", "ADDRESS")}
+    environment = enough(tables_local, valkey, space) | unlimited
+    process = launch((), environment, make_tenant(tables_local, space), tmp_path_factory.mktemp("served"))
+    yield process
+    process.close()

@@ -170,7 +170,10 @@ def test_a_port_that_is_taken_is_a_failed_start(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         api = start(TIDINGS_API_PORT=str(taken.getsockname()[1]))
         assert api.exit_code() == 1
-        assert api.events("component did not start")[0]["component"] == "http"
+        (line,) = api.events("component did not start")
+        assert line["component"] == "http"
+        assert "Address already in use" in line["reason"]
+        assert "TIDINGS_API_PORT" in line["reason"]
 
 
 def test_without_redis_it_serves_and_the_limit_holds_all_the_same(

@@ -98,11 +98,6 @@ class Access:
             raise TidingsError(Code.CREDENTIAL_EXPIRED, "The access token's time is over.")
 
 
-def is_access_token(token: str) -> bool:
-    """By its form alone: so whoever has several kinds of credentials can tell whom to ask."""
-    return _header(token) is not None
-
-
 def _signer(token: str) -> tuple[TenantId, int]:
     """Which key is said to have signed it. Nothing is believed yet."""
     header = _header(token)

@@ -182,7 +182,11 @@ async def _read(request: Request) -> Request:
     if not body:
         return _ReadRequest(request, body, None)
     if "json" not in request.headers.get("content-type", ""):
-        raise TidingsError(Code.REQUEST_INVALID, "The body is sent as application/json.")
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            "The body must be JSON, and say so.",
+            hint="Send `Content-Type: application/json`; curl does with `--json`.",
+        )
     return _ReadRequest(request, body, bodies.parse(body, options))
 
 

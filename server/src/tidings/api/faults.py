@@ -3,10 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tidings.api.schemas.ids import E164, PART
 from tidings.kernel.errors import Code, TidingsError
 
 MAX_FAULTS = 20
 _PLACES = {"body", "query", "path", "header", "cookie"}
+_SPOKEN = {
+    "extra_forbidden": "There is nothing of this name here.",
+    "missing": "It is missing.",
+}
+_FORMS = {
+    PART: "It has printable ASCII characters only: no blanks, and none of `#`, `*`, `/`.",
+    E164: "It is a phone number like +4915123456789: country code first, digits only.",
+}
+"""In place of the words of pydantic, where those tell a regular expression or speak of inputs."""
 
 
 def told_faults(faults: Sequence[Mapping[str, Any]]) -> TidingsError:
@@ -25,7 +35,13 @@ def _fault(fault: Mapping[str, Any]) -> dict[str, str]:
     place, *rest = fault["loc"] or ("body",)
     is_known = place in _PLACES
     pointer = _pointer(rest if is_known else fault["loc"])
-    return {"place": place if is_known else "body", "pointer": pointer, "detail": fault["msg"]}
+    return {"place": place if is_known else "body", "pointer": pointer, "detail": _detail(fault)}
+
+
+def _detail(fault: Mapping[str, Any]) -> str:
+    form = fault.get("ctx", {}).get("pattern")
+    found: str = _SPOKEN.get(fault.get("type", "")) or _FORMS.get(form) or fault["msg"]
+    return found
 
 
 def _pointer(steps: Iterable[object]) -> str:

@@ -33,7 +33,8 @@ def required_key(in_header: str | None, in_body: ClientKey | None) -> ClientKey:
         raise TidingsError(
             Code.REQUEST_INVALID,
             "There is no key to recognise a repeat by.",
-            hint="Choose a `client_message_id` before the first try and send it with every try.",
+            hint="Choose one before the first try and send it with every try: as the header `Idempotency-Key`, "
+            "or as `client_message_id` in the body.",
         )
     return key
 

@@ -163,4 +163,7 @@ def from_http(error: HTTPException) -> TidingsError:
         Code.ROUTE_UNKNOWN: "There is nothing at this address.",
         Code.METHOD_NOT_ALLOWED: "This address does not take this method.",
     }
-    return TidingsError(code, spoken.get(code, "The request can't be read."))
+    hint = "`/openapi.json` has all of them, `/docs` shows them; none ends with a slash."
+    return TidingsError(
+        code, spoken.get(code, "The request can't be read."), hint=hint if code in spoken else ""
+    )

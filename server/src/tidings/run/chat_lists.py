@@ -16,26 +16,10 @@ from tidings.kernel.clock import Clock
 from tidings.messages import content
 from tidings.messages.store import DynamoReader
 from tidings.platform.dynamo.client import Client
-from tidings.platform.lifecycle.component import Component
-
-
-class FollowCommits(Component):
-    """Part of a process that appends: declared after its client, so that it is stopped while that still works."""
-
-    name = "chat-list rows"
-
-    def __init__(self, after_commit: AfterCommit) -> None:
-        self._after_commit = after_commit
-
-    async def start(self) -> None:
-        self._after_commit.start()
-
-    async def stop(self) -> None:
-        await self._after_commit.stop(within_s=self.stop_s / 2)
 
 
 class ChatLists(NamedTuple):
-    """`after_commit` is given to the append as `World.told`, and run by `FollowCommits`."""
+    """`after_commit` is given to the append as `World.told`, started after its client and stopped before it."""
 
     rows: Rows
     after_commit: AfterCommit

@@ -41,6 +41,12 @@ def error_of(result: Result) -> TidingsError:
     return result.exception
 
 
+def test_a_content_key_is_rotated_for_a_tenant_that_exists(run: Run, tenant: str) -> None:
+    versions = [run("tenant", "rotate-content-key", tenant).stdout.split()[3] for _ in range(2)]
+    assert versions == ["2", "3"], "the first one is made by whoever comes first"
+    assert error_of(run("tenant", "rotate-content-key", "nobody")).code is Code.REQUEST_INVALID
+
+
 def test_from_a_new_tenant_to_a_user_who_is_let_in_and_out_again(run: Run, tenant: str) -> None:
     made = run("tenant", "key", "new", tenant)
     private = json.loads(made.stdout)

@@ -11,7 +11,6 @@ from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import UserId
 from tidings.messages.append import Appends
 from tidings.messages.lane import World
-from tidings.run.chat_lists import FollowCommits
 
 
 def test_a_list_follows_by_itself(play: Play) -> None:
@@ -19,8 +18,7 @@ def test_a_list_follows_by_itself(play: Play) -> None:
         lists = Lists(stage)
         stage.hear = lists.after_commit
         stage.open_process()
-        follow = FollowCommits(lists.after_commit)
-        await follow.start()
+        lists.after_commit.start()
         chat = await stage.group(BEN)
         await asyncio.gather(*(stage.send(chat, ANNA, f"m{n}") for n in range(30)))
         await stage.send(chat, BEN, "keyed", after=None)
@@ -29,7 +27,7 @@ def test_a_list_follows_by_itself(play: Play) -> None:
         assert await lists.text(chat, BEN) == "last"
         assert await lists.unread(chat, BEN) == 1
         assert await lists.unread(chat, ANNA) == 0
-        await follow.stop()
+        await lists.after_commit.stop()
 
     play(scene)
 
@@ -42,13 +40,12 @@ def test_what_another_process_committed_and_lost_is_made_up_for(play: Play) -> N
         chat = await dead.group(stage.tenant, by(ANNA), "us", [BEN])
         await dead.add(chat, by(ANNA), [UserId("late")])
         stage.open_process()
-        follow = FollowCommits(lists.after_commit)
-        await follow.start()
+        lists.after_commit.start()
         await stage.send(chat, ANNA, "alive", after=2)
         await until(lambda: lists.after_commit.is_idle)
         for user in (BEN, UserId("late")):
             assert await lists.text(chat, user) == "alive"
             assert await lists.unread(chat, user) == 1
-        await follow.stop()
+        await lists.after_commit.stop()
 
     play(scene)

@@ -55,6 +55,8 @@ async def test_a_gateway_whose_devices_have_left_does_not_wait_on(name: LibraryN
         began = time.monotonic()
         draining = asyncio.ensure_future(Drain(host.listener, tell, options).run())
         await client.frame()
+        with pytest.raises(ConnectionRefusedError):
+            await RawClient.connect(host.port)
         client.reset()
         assert await draining == Drained(told=1, left=1, closed=0)
         assert time.monotonic() - began < 10

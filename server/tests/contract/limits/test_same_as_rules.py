@@ -16,6 +16,7 @@ from tidings.limits.model import Ask, Kind, Policy
 from tidings.limits.rules import Bucket, Taking
 from tidings.limits.store import TAKE, RedisBuckets, _numbers
 from tidings.platform.redis.client import Redis
+from tidings.platform.redis.errors import RedisError
 from tidings.platform.redis.script import Script
 
 SINGLE = pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
@@ -135,5 +136,6 @@ MUTANTS: dict[str, tuple[str, str]] = {
 def test_a_script_with_a_fault_is_found_out(servers: Servers, space: Space, mutant: str) -> None:
     right, wrong = MUTANTS[mutant]
     assert right in TAKE.source
-    with pytest.raises(AssertionError):
+    # an overflow can also end in an expiry that the server does not take
+    with pytest.raises((AssertionError, RedisError)):
         compare(servers, space, replace(TAKE, source=TAKE.source.replace(right, wrong)))

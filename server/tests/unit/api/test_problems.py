@@ -2,9 +2,13 @@
 
 import msgspec
 import pytest
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
 from tidings.api.faults import told_faults
-from tidings.api.problems import STATUS, told
+from tidings.api.problems import STATUS, from_http, told
+from tidings.api.schemas.accounts import CodeAsked
+from tidings.api.schemas.chats import NewDirect
 from tidings.kernel.errors import Code, TidingsError
 
 
@@ -56,3 +60,25 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
     ]
     assert "secret" not in str(error)
     assert len(told_faults(faults * 50).details["errors"]) == 20  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("model", "sent", "told"),
+    [
+        (NewDirect, {"user": "ben", "colour": "red"}, "There is nothing of this name here."),
+        (NewDirect, {}, "It is missing."),
+        (NewDirect, {"user": "ben#1"}, "none of `#`, `*`, `/`"),
+        (CodeAsked, {"tenant": "acme", "phone": "0151 123"}, "like +4915123456789"),
+    ],
+)
+def test_what_people_often_get_wrong_is_told_in_plain_words(
+    model: type[NewDirect | CodeAsked], sent: dict[str, str], told: str
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(sent)
+    assert told in told_faults(caught.value.errors()).message
+
+
+def test_who_asks_at_a_wrong_address_is_told_where_the_right_ones_are() -> None:
+    assert "/openapi.json" in from_http(HTTPException(404)).hint
+    assert from_http(HTTPException(400)).hint == ""

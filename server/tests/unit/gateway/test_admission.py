@@ -57,6 +57,13 @@ def test_those_who_are_told_to_wait_come_back_evenly() -> None:
     assert all(400 < count < 600 for count in per_second), per_second
 
 
+def test_those_who_are_told_the_same_moment_are_parted_by_the_jitter() -> None:
+    options = AdmissionOptions(connects_per_s=500, burst=1, jitter_s=1.0)
+    early, late = ConnectBucket(options, 0.0, lambda: 0.0), ConnectBucket(options, 0.0, lambda: 1.0)
+    assert early.take(0.0) is late.take(0.0) is None
+    assert (early.take(0.0), late.take(0.0)) == (2, 1_002)
+
+
 def test_a_calm_second_lets_everybody_in_at_once() -> None:
     bucket = ConnectBucket(OPTIONS, 0.0, lambda: 0.5)
     assert [bucket.take(n / 400) for n in range(2_000)] == [None] * 2_000

@@ -75,7 +75,7 @@ def test_what_was_checked_is_told_again_the_same() -> None:
     assert head is not None
     upgrade = check(head, "192.0.2.1", RULES)
     assert isinstance(upgrade, Upgrade)
-    again = read(told_again(upgrade))
+    again = read(told_again(upgrade, upgrade.extensions))
     assert again is not None
     repeated = check(again, "192.0.2.1", UpgradeRules(path="/", subprotocols=("two",)))
     assert isinstance(repeated, Upgrade)

@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 
 from tidings.accounts.phone import Answer
 from tidings.accounts.records import Challenge, Device, Grant, Login, Phone, ProfileChange, Session, User
-from tidings.api.schemas.ids import PART, UserName
+from tidings.api.schemas.ids import E164, PART, UserName
 from tidings.api.schemas.shape import Shape, Time
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import DeviceId, TenantId
@@ -35,9 +35,7 @@ TenantName = Annotated[
         examples=["acme"],
     ),
 ]
-PhoneNumber = Annotated[
-    Phone, Field(pattern=r"^\+[1-9][0-9]{6,14}$", description="In E.164.", examples=[_PHONE])
-]
+PhoneNumber = Annotated[Phone, Field(pattern=E164, description="In E.164.", examples=[_PHONE])]
 DisplayName = Annotated[str, Field(min_length=1, max_length=64, examples=["Anna"])]
 AvatarUri = Annotated[
     str,

@@ -13,6 +13,8 @@ from tidings.kernel.ids import ChatId, ClientKey, MessageId, UserId
 PART: Final = r'^[!"$-)+-.0-~]+$'
 """Printable, no blank, none of `#`, `*`, `/`."""
 
+E164: Final = r"^\+[1-9][0-9]{6,14}$"
+
 CLIENT_KEY_CHARS: Final = 48
 """Below what the table holds: a change that goes in several steps makes its keys from this one."""
 

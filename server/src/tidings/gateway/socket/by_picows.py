@@ -6,11 +6,9 @@ picows leaves to us: UTF-8, fragments, reserved bits, some close codes, and a bo
 import asyncio
 import socket as tcp_socket
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import cast, final, override
 
-import aiofastnet
 from picows import (
     WSAutoPingStrategy,
     WSFrame,
@@ -32,34 +30,28 @@ from tidings.gateway.socket.upgrade import told_again
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _PONG, _CLOSE = WSMsgType.PING, WSMsgType.PONG, WSMsgType.CLOSE
 _READ_BUFFER_BYTES = 2_048
-_TLS_BUFFER_BYTES = 16_384 + 64
+_COPIED_UP_TO_BYTES = 8_192
+_HEADER_ROOM_BYTES = 14
 _CODES = range(1_000, 5_000)
 _NEVER_SENT = {CloseCode.NONE_GIVEN, CloseCode.ABNORMAL}
 
 
 @final
 class Picows:
-    """The `Library`. Runs on aiofastnet's transports, as picows itself does."""
+    """The `Library`."""
 
     async def attach(self, sock: tcp_socket.socket, make: Callable[[], Door], options: ListenOptions) -> None:
+        """On the loop's own transport: aiofastnet's, which picows would take, does not hear a reset on uvloop."""
         loop = asyncio.get_running_loop()
-        if options.tls is None:
-            await aiofastnet.connect_accepted_socket(loop, make, sock)
-            return
-        await aiofastnet.connect_accepted_socket(
-            loop,
-            make,
-            sock,
-            ssl=options.tls,
-            ssl_handshake_timeout=options.handshake_s,
-            ssl_shutdown_timeout=options.linger_s,
-            # By default a quarter of a megabyte each way and connection, for files; frames are small.
-            ssl_incoming_bio_size=_TLS_BUFFER_BYTES,
-            ssl_outgoing_bio_size=_TLS_BUFFER_BYTES,
-        )
+        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_s}
+        await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
         """Straight to picows: at a thousand receivers each object more that is touched is a cache miss more."""
+        if len(data) > _COPIED_UP_TO_BYTES:
+            for socket in sockets:
+                socket.send(data)
+            return
         for socket in cast("Iterable[PicowsSocket]", sockets):
             if (ws := socket.ws) is not None:
                 ws.send(_TEXT, data)
@@ -84,9 +76,12 @@ class Picows:
             extra_headers=None,
             read_buffer_init_size=_READ_BUFFER_BYTES,
         )
+        # uvloop chooses how it reads when it starts to, by what the protocol is.
+        transport.pause_reading()
         transport.set_protocol(protocol)
+        transport.resume_reading()
         protocol.connection_made(transport)
-        _feed(protocol, told_again(replace(upgrade, extensions=None)) + rest)
+        _feed(protocol, told_again(upgrade, extensions=None) + rest)
 
 
 def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithListener:
@@ -141,7 +136,7 @@ class PicowsSocket(Conduct, WSListener):
     @override
     def on_ws_connected(self, transport: WSTransport) -> None:
         self.ws = transport
-        self.send = partial(transport.send, _TEXT)
+        self.send = partial(_send, transport)
         self._begin(transport.underlying_transport, self)
         if self._receiver is not None:
             self._on_message = self._receiver.on_message
@@ -238,6 +233,14 @@ class PicowsSocket(Conduct, WSListener):
         if self.ws is not None:
             self._on_message = _unheard
             self.ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
+
+
+def _send(ws: WSTransport, data: bytes) -> None:
+    """Of a long message `send` gives the transport a view of its header's buffer, which the next one overwrites."""
+    if len(data) <= _COPIED_UP_TO_BYTES:
+        ws.send(_TEXT, data)
+    else:
+        ws.send_reuse_external_bytearray(_TEXT, bytearray(_HEADER_ROOM_BYTES) + data, _HEADER_ROOM_BYTES)
 
 
 def _number(said: WSCloseInfo | None) -> int:

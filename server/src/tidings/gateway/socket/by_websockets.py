@@ -60,7 +60,7 @@ def _opened(upgrade: Upgrade, options: ListenOptions) -> ServerProtocol:
         subprotocols=[Subprotocol(upgrade.subprotocol)] if upgrade.subprotocol else None,
         max_size=options.max_message_bytes,
     )
-    protocol.receive_data(told_again(upgrade))
+    protocol.receive_data(told_again(upgrade, upgrade.extensions))
     [request] = protocol.events_received()
     protocol.send_response(protocol.accept(cast("Request", request)))
     return protocol

@@ -17,6 +17,8 @@ def client_address(peer: str, head: Head, rules: UpgradeRules) -> str:
 
     A hop that can't be read ends the walk at the proxy that wrote it: what lies behind is anybody's claim.
     """
+    if not rules.trusted_proxies:
+        return peer
     nearest = _parse(peer)
     if nearest is None or not _is_trusted(nearest, rules.trusted_proxies):
         return peer

@@ -32,7 +32,7 @@ def check(head: Head, peer: str, rules: UpgradeRules) -> Upgrade | Refusal:
     )
 
 
-def told_again(upgrade: Upgrade) -> bytes:
+def told_again(upgrade: Upgrade, extensions: str | None) -> bytes:
     """The request as a library reads it that insists on reading one: what was checked, and nothing else."""
     fields = {
         "Host": "tidings",
@@ -41,7 +41,7 @@ def told_again(upgrade: Upgrade) -> bytes:
         "Sec-WebSocket-Version": _VERSION,
         "Sec-WebSocket-Key": upgrade.key,
         "Sec-WebSocket-Protocol": upgrade.subprotocol,
-        "Sec-WebSocket-Extensions": upgrade.extensions,
+        "Sec-WebSocket-Extensions": extensions,
     }
     lines = [f"{name}: {value}\r\n" for name, value in fields.items() if value]
     return f"GET / HTTP/1.1\r\n{''.join(lines)}\r\n".encode("latin-1")

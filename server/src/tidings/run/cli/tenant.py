@@ -1,4 +1,4 @@
-"""`tidings tenant create | show | set | key … | api-key …`."""
+"""`tidings tenant create | show | set | rotate-content-key | key … | api-key …`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,6 +14,7 @@ from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.accounts import open_tables
 from tidings.run.cli.tenant_keys import api_key, key
+from tidings.run.keys import open_keys
 from tidings.run.settings.load import load
 from tidings.tenants.model import Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
 from tidings.tenants.settings import Tenants
@@ -90,6 +91,22 @@ def set_(tenant: str, **given: Unpack[_Given]) -> None:
         return _changed(settings, given)
 
     _show(asyncio.run(_with_tenants(lambda tenants: tenants.change(tenant, change))))
+
+
+@group.command(name="rotate-content-key")
+@click.argument("tenant")
+def rotate_content_key(tenant: str) -> None:
+    """Seal what TENANT writes from now on with a new key. What is stored stays as it is, and readable."""
+    version = asyncio.run(_rotate(tenant))
+    within_s = load().settings.encryption.refresh_s
+    click.echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
+
+
+async def _rotate(tenant: str) -> int:
+    settings, clock = load().settings, SystemClock()
+    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
+        known = await Tenants(DynamoTenantStore(client), clock).read(tenant)
+        return await ring.rotate(known.id)
 
 
 async def _with_tenants(act: Callable[[Tenants], Awaitable[Tenant]]) -> Tenant:

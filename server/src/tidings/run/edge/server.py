@@ -9,6 +9,7 @@ from typing import Any, override
 
 import uvicorn
 
+from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.tasks import Tasks
 from tidings.platform.telemetry import logs
@@ -80,8 +81,15 @@ class HttpServer(Component):
 def listen(settings: Settings) -> socket.socket:
     api = settings.api
     family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
-    made = socket.create_server(
-        (api.host, api.port), family=family, backlog=BACKLOG, reuse_port=api.shares_port
-    )
+    try:
+        made = socket.create_server(
+            (api.host, api.port), family=family, backlog=BACKLOG, reuse_port=api.shares_port
+        )
+    except OSError as error:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"{api.host}:{api.port} can't be listened at: {error.strerror}. "
+            "Another place is set by api.host and api.port (TIDINGS_API_PORT).",
+        ) from error
     made.setblocking(False)  # noqa: FBT003 - the standard library takes it so
     return made

@@ -12,7 +12,6 @@ from typing import Self
 from opentelemetry.trace import Span, SpanKind
 from prometheus_client import Counter, Histogram
 
-from tidings.platform.lifecycle.run import Host
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import Family, Metrics
 from tidings.platform.telemetry.tracing import Tracing
@@ -91,7 +90,3 @@ class Answering:
         if requests.access_log_ratio and random.random() < requests.access_log_ratio:  # noqa: S311 - no secret
             log.info("request", operation=self._operation, status=self._status, took_s=round(took_s, 6))
         self._spanning.__exit__(kind, error, None)
-
-
-def requests_of(host: Host, access_log_ratio: float) -> Requests:
-    return Requests(host.metrics, host.tracing, access_log_ratio)

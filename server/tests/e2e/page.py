@@ -1,0 +1,103 @@
+"""A page of the docs whose commands can be run: its steps, and whether what came is what the page shows."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$|^## ([^\n]*)$", re.MULTILINE | re.DOTALL)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+_ANY = "…"
+
+OURS = {"id", "request_id", "challenge", "session", "access_token", "refresh_token"}
+"""Fields whose values are made by chance; what follows their last dot, a sequence, is not."""
+
+READS = re.compile(r"^(grep|cat|curl|anna|ben|cleo) (?!.*(-X|--json|>|\| tee))")
+
+
+@dataclass(slots=True)
+class Step:
+    """A block of commands, and what the page shows below it."""
+
+    title: str
+    commands: str
+    shown: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def only_reads(self) -> bool:
+        """It may be asked again until it answers as shown: some things come a moment later."""
+        return all(READS.match(line) for line in self.commands.splitlines())
+
+
+def steps(page: str) -> list[Step]:
+    found: list[Step] = []
+    title = ""
+    for language, text, heading in _FENCE.findall(page):
+        if heading:
+            title = heading
+        elif language == "sh":
+            found.append(Step(title, text))
+        else:
+            found[-1].shown.append((language, text))
+    return found
+
+
+def differences(step: Step, output: str) -> list[str]:
+    """What is not as shown; nothing, if the page tells the truth."""
+    documents = list(_documents(output))
+    shown = [json.loads(text) for language, text in step.shown if language == "json"]
+    lines = [line for language, text in step.shown if language == "text" for line in text.splitlines()]
+    found = [] if not shown or len(shown) == len(documents) else [f"{len(documents)} answers"]
+    for n, (wanted, got) in enumerate(zip(shown, documents, strict=False)):
+        found += _unlike(f"answer {n + 1}", wanted, got)
+    return found + list(_missing(lines, output))
+
+
+def _documents(output: str) -> Iterator[Any]:
+    decoder, at = json.JSONDecoder(), output.find("{")
+    while at >= 0:
+        try:
+            document, end = decoder.raw_decode(output, at)
+        except ValueError:
+            return
+        yield document
+        at = output.find("{", end)
+
+
+def _missing(lines: list[str], output: str) -> Iterator[str]:
+    """Each line in its turn; `…` is anything, blanks count once."""
+    rest = [" ".join(line.split()) for line in output.splitlines()]
+    for line in lines:
+        wanted = re.compile(".*".join(map(re.escape, " ".join(line.split()).split(_ANY))))
+        at = next((n for n, got in enumerate(rest) if wanted.fullmatch(got)), None)
+        if at is None:
+            yield f"no line {line!r}"
+        else:
+            rest = rest[at + 1 :]
+
+
+def _unlike(at: str, wanted: object, got: object) -> Iterator[str]:
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        yield from (f"{at}.{name} is not there" for name in wanted.keys() - got.keys())
+        yield from (f"{at}.{name} is not on the page" for name in got.keys() - wanted.keys())
+        for name in wanted.keys() & got.keys():
+            yield from _unlike(f"{at}.{name}", wanted[name], got[name])
+    elif isinstance(wanted, list) and isinstance(got, list):
+        if len(wanted) != len(got):
+            yield f"{at} has {len(got)} items, {len(wanted)} on the page"
+        for n, (one, other) in enumerate(zip(wanted, got, strict=False)):
+            yield from _unlike(f"{at}[{n}]", one, other)
+    elif _steady(at, wanted) != _steady(at, got):
+        yield f"{at} is {got!r}, {wanted!r} on the page"
+
+
+def _steady(at: str, value: object) -> object:
+    """A value without what differs from run to run."""
+    if not isinstance(value, str):
+        return value
+    if at.rpartition(".")[2] in OURS:
+        end = value.rpartition(".")[2]
+        return f"{_ANY}.{end}" if end.isdecimal() else value if value.islower() else _ANY
+    return _ULID.sub(_ANY, _TIME.sub(_ANY, value))

@@ -1,0 +1,150 @@
+"""The use cases of seed 000, by their numbers, through HTTP on a real process: reading and chat lists in full.
+
+Of receiving (2) and expiring (8) what a reader sees; pushes come with the gateway, and DynamoDB deletes when it likes.
+"""
+
+from typing import Any
+
+import pytest
+from contract.telemetry.running import eventually
+from e2e.books import Crew
+from e2e.conftest import Api
+
+GROUP = ("anna", "ben", "cleo", "dora", "emil")
+
+
+@pytest.fixture
+def crew(served: Api) -> Crew:
+    return Crew(served)
+
+
+def test_usecase_1_somebody_sends_to_somebody(crew: Crew) -> None:
+    """The seed writes the message, the chat and both lists. Here the acknowledgement needs the message alone, and the
+    lists follow; there is no count of messages on the chat to be updated: ordinals of the log say it."""
+    chat = crew.direct("anna", "ben")
+    body = {"text": "Hello!", "client_message_id": "msg_123"}
+    sent, calls = crew.write("anna", "POST", f"/v1/chats/{chat}/messages", body)
+    assert sent == {"id": f"{chat}.2", "sequence": 2}
+    assert calls["messages.append_keyed"] == 1
+    crew.settle(chat, 2, "anna", "ben")
+    for who in ("anna", "ben"):
+        line = crew.line(who, chat)
+        assert (line["last"]["text"], line["last"]["sender"]) == ("Hello!", crew.name("anna"))
+    assert crew.ok("anna", "GET", f"/v1/messages/{chat}.2")["status"] == "SENT"
+
+
+def test_usecase_2_somebody_receives(crew: Crew) -> None:
+    """DELIVERED is not written into messages: one watermark of the reader says it of all of them. Unread is not
+    incremented, so nothing drifts when a delivery comes twice."""
+    chat = crew.direct("anna", "ben")
+    last = crew.send("anna", chat, "one", "two")
+    crew.settle(chat, last, "anna", "ben")
+    assert crew.line("ben", chat)["unread"] == 2
+    body = {"sequence": last}
+    for _ in range(2):
+        reached, calls = crew.write("ben", "PUT", f"/v1/chats/{chat}/delivered", body)
+        assert reached == {"sequence": last, "unread": 2}
+        assert calls == {"memberships.check": 1, "messages.read_one": 1, "watermarks.raise_delivered": 1}
+    page = crew.ok("anna", "GET", f"/v1/chats/{chat}/messages?limit=2")
+    assert [entry["status"] for entry in page["entries"]] == ["DELIVERED", "DELIVERED"]
+
+
+def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: Crew) -> None:
+    """One range of one partition for each page, as asked; by sequence, because two messages can have one time."""
+    chat = crew.direct("anna", "ben")
+    last = crew.send("anna", chat, *(f"message {n}" for n in range(2, 34)))
+    crew.settle(chat, last, "anna", "ben")
+    first, calls = crew.read("anna", f"/v1/chats/{chat}/messages?limit=20")
+    same = {"memberships.check": 1, "messages.read_recent": 1, "memberships.list": 1}
+    assert calls == same | {"watermarks.read_members": 1}
+    assert [entry["text"] for entry in first["entries"]] == [f"message {n}" for n in range(33, 13, -1)]
+    assert first["entries"][0].keys() >= {"id", "sender", "text", "created_at", "status"}
+    oldest = first["covers"]["after"] + 1
+    second, calls = crew.read("anna", f"/v1/chats/{chat}/messages?limit=20&before={oldest}")
+    assert calls == same | {"watermarks.read_members": 1}
+    assert [entry["sequence"] for entry in second["entries"]] == list(range(13, 0, -1))
+    assert (first["has_older"], second["has_older"]) == (True, False)
+
+
+def test_usecase_4_somebody_sends_to_a_group_of_five(crew: Crew) -> None:
+    """The same append as between two; a line in each of the five lists."""
+    chat = crew.group("Lunch", *GROUP)
+    sent, calls = crew.write(
+        "anna", "POST", f"/v1/chats/{chat}/messages", {"text": "Hey everyone!", "client_message_id": "m1"}
+    )
+    assert calls["messages.append_keyed"] == 1
+    crew.settle(chat, sent["sequence"], *GROUP)
+    lines = {who: crew.line(who, chat) for who in GROUP}
+    assert {who: line["unread"] for who, line in lines.items()} == dict.fromkeys(GROUP, 1) | {"anna": 0}
+    assert {line["last"]["text"] for line in lines.values()} == {"Hey everyone!"}
+
+
+def test_usecase_5_somebody_loads_the_chat_list(crew: Crew) -> None:
+    """One query gets all of a user's chats, as asked; the names of groups come with one read for the page. In a group
+    up to five of the others are named; who else is in it is a list of its own."""
+    crew.group("Tea", "cleo", "anna")
+    direct, group = crew.direct("ben", "anna"), crew.group("Lunch", *GROUP)
+    crew.settle(direct, crew.send("anna", direct, "Hello!"), "anna", "ben")
+    crew.settle(group, crew.send("ben", group, "Hey", "Hey!", "Hey everyone!"), *GROUP)
+    listed, calls = crew.read("anna", "/v1/chats?limit=50")
+    assert calls == {"chat_list.read": 1, "chats.read_many": 1}
+    first, second, third = listed["chats"]
+    assert (first["id"], first["type"], first["unread"]) == (group, "group", 3)
+    assert (first["last"]["text"], first["members"]) == ("Hey everyone!", list(map(crew.name, GROUP[1:])))
+    assert (second["id"], second["type"], second["unread"]) == (direct, "direct", 0)
+    assert (second["last"]["text"], second["members"]) == ("Hello!", [crew.name("ben")])
+    assert (third["name"], third["unread"], "last" in third) == ("Tea", 0, False)
+    assert listed["unread_chats"] == 1
+
+
+@pytest.mark.parametrize("size", [1, 10])
+def test_usecase_6_mark_messages_as_read(crew: Crew, size: int) -> None:
+    """The seed updates each message, the chat and the list. Here one watermark does, whatever the number."""
+    chat = crew.direct("anna", "ben")
+    last = crew.send("anna", chat, *["hi"] * size)
+    crew.settle(chat, last, "anna", "ben")
+    assert crew.line("ben", chat)["unread"] == size
+    marked, calls = crew.write("ben", "PUT", f"/v1/chats/{chat}/read", {"sequence": last})
+    assert marked == {"sequence": last, "unread": 0}
+    assert calls == {"memberships.check": 1, "messages.read_one": 1, "watermarks.raise_read": 1}
+    assert crew.line("ben", chat)["unread"] == 0
+    page = crew.ok("anna", "GET", f"/v1/chats/{chat}/messages?limit={size}")
+    assert {entry["status"] for entry in page["entries"]} == {"READ"}
+    told = crew.ok("anna", "GET", f"/v1/messages/{chat}.{last}/status")
+    assert told["read_by"] == [crew.name("ben")]
+
+
+def test_usecase_7_find_a_message_by_its_id(crew: Crew) -> None:
+    """No index: the id names the chat, which is the context the seed wants, and the place in it."""
+    chat = crew.direct("anna", "ben")
+    crew.settle(chat, crew.send("anna", chat, "Hello!"), "anna", "ben")
+    found, calls = crew.read("ben", f"/v1/messages/{chat}.2")
+    assert (found["id"], found["text"]) == (f"{chat}.2", "Hello!")
+    ticks = {"memberships.list": 1, "watermarks.read_members": 1}
+    assert calls == {"memberships.check": 1, "messages.read_one": 1} | ticks
+    stranger = crew.api.ask("GET", f"/v1/messages/{chat}.2", user=crew.name("cleo"))
+    assert (stranger.status, stranger.body["code"]) == (403, "not_a_member")
+
+
+def test_usecase_8_an_ephemeral_message_expires(crew: Crew) -> None:
+    """Nobody sees it after its time, though DynamoDB's TTL may delete it later, and no list ever shows its words.
+    The entry stays, so that the order has no hole."""
+    chat = crew.direct("anna", "ben")
+    last = crew.send("anna", chat, "for your eyes only", ttl_seconds=1)
+
+    def expired(shown: Any) -> Any:
+        return shown if shown["state"] == "expired" else None
+
+    crew.settle(chat, last, "anna", "ben")
+    assert "text" not in crew.line("ben", chat)["last"]
+    path = f"/v1/messages/{chat}.{last}"
+    assert "text" not in eventually(lambda: expired(crew.ok("ben", "GET", path)), "end of the message")
+    # a list knows whole seconds only
+    assert eventually(lambda: expired(crew.line("ben", chat)["last"]), "end in the list")
+    page = crew.ok("ben", "GET", f"/v1/chats/{chat}/messages")
+    assert [entry["sequence"] for entry in page["entries"]] == [last, 1]
+
+
+def test_there_are_eight() -> None:
+    numbered = [name for name in globals() if name.startswith("test_usecase_")]
+    assert sorted(name.split("_")[2] for name in numbered) == [str(n) for n in range(1, 9)]

@@ -1,0 +1,130 @@
+"""The seven access patterns of seed 001, by their numbers, through HTTP on a real process.
+
+Each is asked of a small chat and of a larger one: the same calls to DynamoDB, so none is one per item.
+"""
+
+import pytest
+from contract.telemetry.running import eventually
+from e2e.books import WRITTEN_BEHIND, Crew, booked
+from e2e.conftest import Api
+
+from tidings.platform.dynamo.access import Operation
+from tidings.tables.patterns import REGISTRY
+
+OTHERS = ("ben", "cleo", "dora", "emil", "fay", "gus", "hal", "ida")
+TICKS = {"chats.check": 1, "memberships.list": 1, "watermarks.read_members": 1}
+
+
+@pytest.fixture
+def crew(served: Api) -> Crew:
+    return Crew(served)
+
+
+@pytest.mark.parametrize("others", [OTHERS[:1], OTHERS])
+def test_ap1_get_a_chats_metadata(crew: Crew, others: tuple[str, ...]) -> None:
+    """As asked, behind a look at the membership. The last message stands on the reader's own line (AP2) instead:
+    on the chat's row it would be one more write to one hot item with each message."""
+    chat = crew.group("Project", "anna", *others)
+    shown, calls = crew.read("anna", f"/v1/chats/{chat}")
+    assert shown == {
+        "id": chat,
+        "type": "group",
+        "name": "Project",
+        "member_count": 1 + len(others),
+        "created_by": crew.name("anna"),
+        "role": "owner",
+    }
+    assert calls == {"memberships.check": 1, "chats.read": 1}
+
+
+@pytest.mark.parametrize("size", [2, 7])
+def test_ap2_list_a_users_chats_most_recent_first(crew: Crew, size: int) -> None:
+    """From rows of the user's own, sorted by activity when read, so no index has to follow every message."""
+    names = [f"chat {n}" for n in range(size)]
+    chats = [crew.group(name, "anna", "ben") for name in names]
+    for chat in reversed(chats):
+        crew.settle(chat, crew.send("ben", chat, f"hi in {chat}"), "anna", "ben")
+    listed, calls = crew.read("anna", "/v1/chats")
+    assert [line["name"] for line in listed["chats"]] == names
+    assert [line["last"]["text"] for line in listed["chats"]] == [f"hi in {chat}" for chat in chats]
+    assert calls == {"chat_list.read": 1, "chats.read_many": 1}
+
+
+@pytest.mark.parametrize("others", [OTHERS[:2], OTHERS])
+def test_ap3_list_the_members_of_a_chat(crew: Crew, others: tuple[str, ...]) -> None:
+    """As asked. What somebody has read is not on his membership but on his line of the chat list (AP6)."""
+    chat = crew.group("Project", "anna", *others)
+    shown, calls = crew.read("ben", f"/v1/chats/{chat}/members")
+    assert shown["members"] == [
+        {"user": crew.name(who), "role": "owner" if who == "anna" else "member"} for who in ("anna", *others)
+    ]
+    assert calls == {"memberships.check": 1, "memberships.list": 1}
+
+
+@pytest.mark.parametrize("limit", [2, 5])
+def test_ap4_get_the_messages_of_a_chat_in_pages_newest_first(crew: Crew, limit: int) -> None:
+    """By dense sequences, which order as ULIDs do and also show that nothing is missing between two pages."""
+    chat = crew.group("Project", "anna", "ben")
+    last = crew.send("anna", chat, *(f"message {n}" for n in range(9)))
+    crew.settle(chat, last, "anna", "ben")
+    seen: list[int] = []
+    more, path = True, f"/v1/chats/{chat}/messages?limit={limit}"
+    while more:
+        page, calls = crew.read("ben", path + (f"&before={seen[-1]}" if seen else ""))
+        has_message = any(entry["kind"] == "message" for entry in page["entries"])
+        assert calls == {"memberships.check": 1, "messages.read_recent": 1} | (TICKS if has_message else {})
+        seen += [entry["sequence"] for entry in page["entries"]]
+        more = page["has_older"]
+    assert seen == list(range(last, 0, -1))
+
+
+def test_ap5_get_a_specific_message(crew: Crew) -> None:
+    """A message's id spells its chat and its sequence, so it is a key."""
+    chat = crew.group("Project", "anna", "ben")
+    last = crew.send("anna", chat, "Can we ship by Friday?", "Sounds good!")
+    crew.settle(chat, last, "anna", "ben")
+    shown, calls = crew.read("ben", f"/v1/messages/{chat}.2")
+    assert (shown["sender"], shown["text"]) == (crew.name("anna"), "Can we ship by Friday?")
+    assert calls == {"memberships.check": 1, "messages.read_one": 1} | TICKS
+
+
+@pytest.mark.parametrize("size", [1, 12])
+def test_ap6_get_what_is_unread_for_a_user_in_a_chat(crew: Crew, size: int) -> None:
+    """Derived, as asked, but by subtracting two ordinals: a count of the messages themselves would be read by read."""
+    chat = crew.group("Project", "anna", "ben")
+    last = crew.send("anna", chat, *["hi"] * size)
+    crew.settle(chat, last, "anna", "ben")
+    listed, calls = crew.read("ben", "/v1/chats")
+    assert [line["unread"] for line in listed["chats"]] == [size]
+    assert calls == {"chat_list.read": 1, "chats.read_many": 1}
+    marked, calls = crew.write("ben", "PUT", f"/v1/chats/{chat}/read", {"sequence": last})
+    assert marked == {"sequence": last, "unread": 0}
+    assert calls == {"memberships.check": 1, "messages.read_one": 1, "watermarks.raise_read": 1}
+    assert crew.line("ben", chat)["unread"] == 0
+    assert crew.line("anna", chat)["unread"] == 0, "who sends has read"
+
+
+@pytest.mark.parametrize("others", [OTHERS[:1], OTHERS])
+def test_ap7_send_a_message(crew: Crew, others: tuple[str, ...]) -> None:
+    """One transaction, as asked: the message and the key that makes a repeat a repeat. The previews and the sender's
+    watermark follow behind the answer, a write for each member, and never hold an acknowledgement up."""
+    chat = crew.group("Project", "anna", *others)
+    crew.settle(chat, crew.send("anna", chat, "first"), "anna", *others)
+    before = booked(crew.api)
+    body = {"text": "Sounds good!", "client_message_id": "ap7"}
+    sent, calls = crew.write("anna", "POST", f"/v1/chats/{chat}/messages", body)
+    assert sent == {"id": f"{chat}.3", "sequence": 3}
+    assert calls == {"messages.append_keyed": 1}
+    assert REGISTRY["messages.append_keyed"].operation is Operation.TRANSACT_WRITE_ITEMS
+    crew.settle(chat, 3, "anna", *others)
+    behind = {name: n for name, n in (booked(crew.api) - before).items() if name in WRITTEN_BEHIND}
+    assert behind == {"chats.check": 1, "memberships.list": 1, "chat_list.raise_row": 1 + len(others)}
+    repeated = crew.ok("anna", "POST", f"/v1/chats/{chat}/messages", body)
+    assert repeated == sent
+    line = eventually(lambda: crew.line("ben", chat), "line")
+    assert (line["last"]["text"], line["unread"]) == ("Sounds good!", 2)
+
+
+def test_there_are_seven() -> None:
+    numbered = [name for name in globals() if name.startswith("test_ap")]
+    assert sorted(name[5:8] for name in numbered) == [f"ap{n}" for n in range(1, 8)]

@@ -1,0 +1,147 @@
+"""The first page that a newcomer follows: every command on it is run as it stands, and must answer as shown."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from contract.telemetry.running import eventually
+from e2e.page import Step, differences, steps
+
+from tidings.engines.ports import Ports
+
+PAGE = (Path(__file__).parents[3] / "docs/tutorials/first-chat-with-curl.md").read_text()
+DEADLINE_S = 300.0
+
+
+class Shell:
+    """One bash for the whole page, as a reader has one terminal."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory, self._ran = directory, 0
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
+        self.environment = ours | {
+            "PATH": f"{Path(sys.executable).parent}:{ours['PATH']}",
+            "CURL_HOME": str(directory),
+            "TIDINGS_API_PORT": str(Ports().take(0, "api")),
+            "TIDINGS_PROCESS_DRAIN_S": "0.05",
+        }
+        self._bash = subprocess.Popen(
+            ["bash", "--noprofile", "--norc"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            env=self.environment,
+            text=True,
+            start_new_session=True,
+        )
+        self._watch = threading.Timer(DEADLINE_S, self._kill)
+        self._watch.start()
+
+    def run(self, commands: str) -> str:
+        """What they print; fails if the last one does. The end is told on a line of its own."""
+        self._ran += 1
+        script, end = self._directory / f"step-{self._ran}.sh", f"end of step {self._ran}:"
+        script.write_text(commands)
+        assert self._bash.stdin
+        self._bash.stdin.write(f'source "{script}" </dev/null; printf "\\n{end} %s\\n" $?\n')
+        self._bash.stdin.flush()
+        output = "".join(self._until(end))
+        printed, _, status = output.rpartition(end)
+        assert status.strip() == "0", f"{commands}\nended with {status or 'the shell'}:\n{printed}"
+        return printed
+
+    def _until(self, end: str) -> Iterator[str]:
+        assert self._bash.stdout
+        for line in self._bash.stdout:
+            yield line
+            if line.startswith(end):
+                return
+
+    def close(self) -> None:
+        self._watch.cancel()
+        self._kill()
+        self._bash.communicate()
+
+    def _kill(self) -> None:
+        """With everything that it started, but the engines, which are in sessions of their own."""
+        os.killpg(self._bash.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    bash = Shell(tmp_path)
+    try:
+        yield bash
+    finally:
+        bash.close()
+        left = tmp_path / "first-chat"
+        if left.exists():
+            subprocess.run(["tidings", "engines", "stop"], cwd=left, env=bash.environment, check=True)
+
+
+def follow(shell: Shell, step: Step) -> None:
+    unlike = differences(step, shell.run(step.commands))
+    if unlike and step.only_reads:
+        unlike = eventually(
+            lambda: None if differences(step, shell.run(step.commands)) else [],
+            f"answer as shown under {step.title!r}; at first: {unlike}",
+            deadline_s=10,
+        )
+    assert unlike == [], f"{step.title}\n{step.commands}"
+
+
+def test_every_command_of_the_page_works_and_answers_as_shown(shell: Shell) -> None:
+    for step in steps(PAGE):
+        follow(shell, step)
+
+
+STEP = Step(
+    "7. Send",
+    'anna "$API/v1/chats"',
+    [
+        ("text", "HTTP/1.1 200 …\n"),
+        ("json", '{"id": "gAB.3", "at": "2026-11-15T06:15:09.275Z", "text": "hi", "users": ["anna"]}'),
+    ],
+)
+TOLD = 'HTTP/1.1  200 OK\n{"id":"gXY.3","at":"2027-01-01T00:00:00.000Z","text":"hi","users":["anna"]}'
+
+
+def test_ids_and_times_may_differ_from_the_page() -> None:
+    assert differences(STEP, TOLD) == []
+
+
+@pytest.mark.parametrize(
+    ("there", "instead"),
+    [
+        ('"text":"hi"', '"text":"ho"'),
+        ('"text":"hi"', '"words":"hi"'),
+        ('"text":"hi",', ""),
+        ('"text":"hi"', '"text":"hi","more":1'),
+        ('["anna"]', '["anna","ben"]'),
+        ("gXY.3", "gXY.4"),
+        ("2027-01-01T00:00:00.000Z", "yesterday"),
+        ("200 OK", "201 Created"),
+        ("}", "} {}"),
+        ('{"id"', '"id"'),
+    ],
+)
+def test_an_answer_that_is_not_as_shown_is_found(there: str, instead: str) -> None:
+    assert there in TOLD
+    assert differences(STEP, TOLD.replace(there, instead))
+
+
+def test_only_blocks_that_change_nothing_are_asked_again() -> None:
+    asked_again = [step.commands for step in steps(PAGE) if step.only_reads]
+    assert 'cleo "$API/v1/chats"\n' in asked_again
+    assert not [text for text in asked_again if "-X" in text or "--json" in text or "=$(" in text]
+
+
+def test_every_step_of_the_page_is_found() -> None:
+    assert sum(len(step.shown) for step in steps(PAGE)) == PAGE.count("```json") + PAGE.count("```text")
+    assert len(steps(PAGE)) == PAGE.count("```sh") > 25
