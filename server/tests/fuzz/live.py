@@ -25,6 +25,7 @@ from tidings.wire.frames.table import PUSH_OF
 
 AT_ONCE = 24
 IN_A_WRITE = 12
+_REDRAWN = 0.95
 LAST_ID = 2**53 - 1
 _ASK_LAST = text(b'{"id":%d,"ping":{}}' % LAST_ID)
 _KNOWN = {int(code): code.name.lower() for code in (*CloseCode, SocketCode.INVALID_TEXT, SocketCode.TOO_BIG)}
@@ -88,13 +89,28 @@ class Fuzz:
     def _frames(self) -> Iterator[bytes]:
         for _ in range(IN_A_WRITE):
             self.sent += 1
-            yield text(mutated(self._chance))
+            yield text(self._mutated())
+
+    def _mutated(self) -> bytes:
+        """Seldom what is not even text: the socket itself closes at that, and nothing behind it is tried."""
+        frame = mutated(self._chance)
+        while not _is_text(frame) and self._chance.random() < _REDRAWN:
+            frame = mutated(self._chance)
+        return frame
 
     def _take(self, frame: dict[str, dict[str, object]]) -> object:
         kind = next(name for name in frame if name != "id")
         assert kind in {"ok", "error"} or kind in PUSH_OF, frame
         self.seen[str(frame[kind]["code"]) if kind == "error" else kind] += 1
         return frame.get("id")
+
+
+def _is_text(frame: bytes) -> bool:
+    try:
+        frame.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def main() -> None:

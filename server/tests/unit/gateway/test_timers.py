@@ -25,6 +25,15 @@ def test_who_is_due_is_given_out_once_and_the_earliest_first() -> None:
     assert timers.due(99.0) == []
 
 
+def test_who_was_given_out_can_be_set_again_or_cancelled() -> None:
+    timers, item = Timers[Item](TURN_S), Item()
+    timers.set(item, 1.0)
+    assert timers.due(1.0) == [item]
+    timers.cancel(item)
+    timers.set(item, 1.0)
+    assert timers.due(1.0) == [item]
+
+
 def test_a_new_time_replaces_the_old_and_a_cancelled_one_is_forgotten() -> None:
     timers, moved, gone, never = Timers[Item](TURN_S), Item(), Item(), Item()
     timers.set(moved, 5.0)
