@@ -24,11 +24,13 @@ from tidings.wire.frames.reading import EntryPush
 
 SAMPLE = EntryPush(
     chat="01JCQ3V5W8X9Y0Z1A2B3C4D5E6",
-    sequence=123_456,
-    by="01JCQ3V5W8X9Y0Z1A2B3C4D5E7",
-    at=1_763_186_400_000,
+    sequence=48_213,
+    by="user0001",
+    at=1_763_184_000_000,
     text="x" * 100,
 )
+HEAD_BYTES = 4
+"""Of WebSocket, before a payload of 126 bytes and more."""
 OURS, BARE = "picows behind the port", "bare picows"
 FILES = 20_000
 ECHOES = 20
@@ -162,7 +164,7 @@ def main() -> None:
             "fanout_us": fanout[OURS].median,
             "kb_per_connection": real.kb,
             "accept_us": real.accept_us,
-            "bytes_per_100_byte_text": len(encode_push(SAMPLE)),
+            "bytes_per_100_byte_text": len(encode_push(SAMPLE)) + HEAD_BYTES,
             "kb_per_socket": idle[OURS][0],
             "open_us": idle[OURS][1],
             "echo_us": echo[OURS].median,
