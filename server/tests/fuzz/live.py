@@ -133,7 +133,12 @@ async def _measured(gateway: Gateway, fuzz: Fuzz, given: argparse.Namespace) -> 
     await fuzz.run(given.count // 10)
     warm_kb = process.memory_info().rss / 1_024
     while taken(gateway) < given.count and time.monotonic() < ends_at:
-        await fuzz.run(20_000)
+        await fuzz.run(50_000)
+        told = {
+            "frames_taken_in": taken(gateway),
+            "grown_kb": round(process.memory_info().rss / 1_024 - warm_kb),
+        }
+        print(json.dumps(told), flush=True)
     return {
         "frames_sent": fuzz.sent,
         "frames_taken_in": taken(gateway),
