@@ -9,6 +9,7 @@ pytest_plugins = [
     "fixtures.door",
     "fixtures.loops",
     "fixtures.redis_cluster",
+    "fixtures.gateway",
 ]
 
 

@@ -37,7 +37,12 @@ bench name *args:
 storm *args:
     uv run python -m faults.storm.run {{ args }}
 
-# mutated frames: just fuzz frames --count 1000000
+# many devices connect to one gateway at once: just storm-gateway --clients 5000
+[working-directory: 'server/tests']
+storm-gateway *args:
+    uv run python -m load.storm_gateway {{ args }}
+
+# mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
 [working-directory: 'server/tests']
 fuzz name *args:
     uv run python -m fuzz.{{ name }} {{ args }}

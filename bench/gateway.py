@@ -16,9 +16,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench.gateway_clients import clients
+from bench.gateway_process import Taken, authenticated
 from bench.gateway_servers import SERVERS
 from bench.report import Spread, print_figures, print_table
+from tidings.wire.codec import encode_push
+from tidings.wire.frames.reading import EntryPush
 
+SAMPLE = EntryPush(
+    chat="01JCQ3V5W8X9Y0Z1A2B3C4D5E6",
+    sequence=48_213,
+    by="user0001",
+    at=1_763_184_000_000,
+    text="x" * 100,
+)
+HEAD_BYTES = 4
+"""Of WebSocket, before a payload of 126 bytes and more."""
 OURS, BARE = "picows behind the port", "bare picows"
 FILES = 20_000
 ECHOES = 20
@@ -111,14 +123,32 @@ def ratio(spreads: dict[str, Spread]) -> float:
     return statistics.median(bare / ours for bare, ours in pairs)
 
 
+def real_process(connections: int) -> Taken:
+    """`tidings run gateway` with devices that are let in and idle."""
+    holding = Child(clients)
+    try:
+        taken = authenticated(holding, connections)
+    finally:
+        holding.close()
+    print_table(
+        ["tidings run gateway", "KB idle", "CPU µs to let in"],
+        [("authenticated", f"{taken.kb:.1f}", f"{taken.accept_us:.0f}")],
+    )
+    return taken
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=40)
     options.add_argument("--idle", type=int, default=10_000, help="connections of the memory measurement")
+    options.add_argument("--only", choices=["process"], help="the real process alone")
     given = options.parse_args()
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (FILES, max(FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     )
+    real = real_process(given.idle)
+    if given.only:
+        return
     names = list(SERVERS)
     echo = measure(names, echo_us, 50, given.rounds)
     fanout = measure(names, fanout_us, 1_000, given.rounds)
@@ -132,7 +162,10 @@ def main() -> None:
             "echo_ratio": ratio(echo),
             "fanout_ratio": ratio(fanout),
             "fanout_us": fanout[OURS].median,
-            "kb_per_connection": idle[OURS][0],
+            "kb_per_connection": real.kb,
+            "accept_us": real.accept_us,
+            "bytes_per_100_byte_text": len(encode_push(SAMPLE)) + HEAD_BYTES,
+            "kb_per_socket": idle[OURS][0],
             "open_us": idle[OURS][1],
             "echo_us": echo[OURS].median,
         }

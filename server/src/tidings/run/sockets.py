@@ -21,7 +21,9 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
         tls=_tls(given),
         rules=_rules(given),
         tcp=TcpOptions(
-            send_buffer_bytes=given.kernel_send_bytes, receive_buffer_bytes=given.kernel_receive_bytes
+            shares_port=given.shares_port,
+            send_buffer_bytes=given.kernel_send_bytes,
+            receive_buffer_bytes=given.kernel_receive_bytes,
         ),
         max_message_bytes=given.max_frame_bytes,
         send_bound_bytes=given.send_bound_bytes,

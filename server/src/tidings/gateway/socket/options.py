@@ -32,6 +32,7 @@ class TcpOptions:
     hands it at once, for good.
     """
 
+    shares_port: bool = False
     backlog: int = 4_096
     send_buffer_bytes: int = 65_536
     receive_buffer_bytes: int = 16_384

@@ -16,7 +16,13 @@ _AGAIN_S = 0.5
 def listening(host: str, port: int, options: TcpOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     is_both = host == "::" and socket.has_dualstack_ipv6()
-    made = socket.create_server((host, port), family=family, backlog=options.backlog, dualstack_ipv6=is_both)
+    made = socket.create_server(
+        (host, port),
+        family=family,
+        backlog=options.backlog,
+        reuse_port=options.shares_port,
+        dualstack_ipv6=is_both,
+    )
     made.setblocking(False)  # noqa: FBT003 - the standard library's signature
     _set(made, options)
     return made

@@ -18,6 +18,12 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
         "127.0.0.1"
     )
     port: Annotated[Port, Meta(description="0: any free one, named in the log.")] = 8081
+    shares_port: Annotated[
+        bool,
+        Meta(
+            description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it by itself."
+        ),
+    ] = False
     path: Annotated[str, Meta(description="Where the socket is.", pattern=r"^/\S*$")] = "/v1/socket"
     socket_library: Annotated[
         Literal["picows", "websockets"],

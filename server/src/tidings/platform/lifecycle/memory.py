@@ -1,0 +1,30 @@
+"""Memory that the process no longer uses goes back to the machine: the C allocator keeps it unless it is told."""
+
+import ctypes
+from typing import final
+
+_LEAST = 1_000
+"""Below so many it is not worth the milliseconds."""
+
+
+@final
+class GiveBack:
+    """Looks now and then at how many there are of something large; when most of them have gone, gives back."""
+
+    def __init__(self) -> None:
+        self._most = 0
+        self.times = 0
+
+    def look(self, count: int) -> None:
+        self._most = max(self._most, count)
+        if self._most - count >= _LEAST and count <= self._most / 2:
+            self._most = count
+            self.times += 1
+            trim()
+
+
+def trim() -> None:
+    """With glibc; others have no such call, and some need none."""
+    release = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if release is not None:
+        release(0)

@@ -1,0 +1,59 @@
+"""The gateway's server as a component: listens, keeps its timers, and on stop lets the devices leave in order."""
+
+import asyncio
+from collections.abc import Callable
+from typing import override
+
+from tidings.gateway.drain import DrainOptions
+from tidings.gateway.server import Server
+from tidings.platform.lifecycle.component import Component
+from tidings.platform.lifecycle.memory import GiveBack
+from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.telemetry import logs
+
+log = logs.get(__name__)
+
+_LOOK_S = 5.0
+
+
+class SocketServer(Component):
+    """`make` is called at the start, when what the server needs has been opened."""
+
+    name = "sockets"
+
+    def __init__(
+        self, make: Callable[[], Server], leaving: DrainOptions, tasks: Tasks, *, stop_s: float
+    ) -> None:
+        self._make = make
+        self._leaving = leaving
+        self._tasks = tasks
+        self.stop_s = stop_s
+        self._server: Server | None = None
+
+    @override
+    async def start(self) -> None:
+        server = self._make()
+        await server.listener.start()
+        self._server = server
+        self._running = (
+            self._tasks.spawn("gateway timers", server.keep_time()),
+            self._tasks.spawn("gateway memory", _give_back(server)),
+        )
+        log.info("listening", port=server.listener.port)
+
+    @override
+    async def stop(self) -> None:
+        if self._server is None:
+            return
+        log.info("no longer accepting", connections=len(self._server.listener.sockets))
+        drained = await self._server.drain(self._leaving)
+        await self._tasks.stop(*self._running)
+        log.info("devices have left", told=drained.told, left=drained.left, closed=drained.closed)
+
+
+async def _give_back(server: Server) -> None:
+    """After a storm: what its connections took is the machine's again."""
+    memory = GiveBack()
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        memory.look(len(server.listener.sockets))
