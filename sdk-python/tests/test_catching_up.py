@@ -135,7 +135,7 @@ async def test_what_the_server_would_refuse_is_refused_before_it_is_stored() -> 
     async with ScriptedServer() as server, client_of(server) as client:
         for bad in ("x" * 4097, "half an emoji: \ud83d"):
             with pytest.raises(ValueError, match=r"length|surrogates"):
-                client.chat("g1").send(bad)
+                _ = client.chat("g1").send(bad)
         with pytest.raises(ValueError, match="regex"):
-            client.chat("g#1").send("hi")
+            _ = client.chat("g#1").send("hi")
         assert client.pending == 0

@@ -1,6 +1,7 @@
 """Coming back: when, with which credential, and when not at all."""
 
 import asyncio
+from functools import partial
 
 import pytest
 from clients import client_of
@@ -27,6 +28,10 @@ class Tokens:
     async def __call__(self) -> str:
         self.asked += 1
         return f"token-{self.asked}"
+
+
+def _has_come(server: ScriptedServer, times: int) -> bool:
+    return len(server.hellos) == times
 
 
 async def stopped_by(client: Client) -> BaseException:
@@ -61,13 +66,13 @@ async def test_a_terminal_close_stops_the_client_and_keeps_the_outbox(code: int,
     async with ScriptedServer() as server:
         server.answers["send"] = lambda _: error("overloaded", retryable=True)
         async with client_of(server, store=store) as client:
-            client.chat("g1").send("hi")
+            _ = client.chat("g1").send("hi")
             await until(server.tries)
             await server.close_all(code, "name")
             stop = await stopped_by(client)
             assert type(stop) is kind
             with pytest.raises(Stopped):
-                client.chat("g1").send("more")
+                _ = client.chat("g1").send("more")
             with pytest.raises(Stopped):
                 await client.settled()
         assert len(server.hellos) == 1
@@ -93,7 +98,7 @@ async def test_a_provider_is_asked_once_and_again_when_the_credential_is_over() 
         for count, code in enumerate((4000, 4006, 4500), start=1):
             await until(lambda: server.sockets)
             await server.close_all(code)
-            await until(lambda count=count: len(server.hellos) == count + 1)
+            await until(partial(_has_come, server, count + 1))
         credentials = [hello["credential"] for hello in server.hellos]
         assert credentials == ["token-1", "token-1", "token-2", "token-3"]
 
