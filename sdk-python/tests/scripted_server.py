@@ -9,11 +9,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Self
 
 import msgspec
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 type Frame = dict[str, Any]
 
@@ -64,6 +66,7 @@ class ScriptedServer:
     hellos: list[Frame] = field(default_factory=list)
     sockets: list[ServerConnection] = field(default_factory=list)
     connections: int = 0
+    shut: tuple[int, bytes] | None = None
     refuse_connect: list[tuple[Frame | None, int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -72,7 +75,9 @@ class ScriptedServer:
         self._held: list[tuple[ServerConnection, bytes]] = []
 
     async def __aenter__(self) -> Self:
-        self._server: Server = await serve(self._serve, "127.0.0.1", 0, close_timeout=1, ping_interval=None)
+        self._server: Server = await serve(
+            self._serve, "127.0.0.1", 0, process_request=self._door, close_timeout=1, ping_interval=None
+        )
         self.url = f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
@@ -112,6 +117,14 @@ class ScriptedServer:
     async def close_all(self, code: int, reason: str = "") -> None:
         for socket in list(self.sockets):
             await socket.close(code, reason)
+
+    def _door(self, socket: ServerConnection, _: Request) -> Response | None:
+        if self.shut is None:
+            return None
+        status, body = self.shut
+        response = socket.respond(HTTPStatus(status), body.decode())
+        response.headers["Retry-After"] = "1" if status != HTTPStatus.BAD_GATEWAY else "soon"
+        return response
 
     async def _serve(self, socket: ServerConnection) -> None:
         self.connections += 1

@@ -4,12 +4,15 @@ import asyncio
 
 from clients import client_of
 from fixtures.loops import run, until
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted_server import ScriptedServer
 
 from tidings_sdk import Client, MemoryStore, MessageAdded, MessageChanged, StateChanged
 from tidings_sdk.frames.signs import TypingPush
+
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+"""A script that fails takes seconds; it is short enough to read as it is."""
 
 
 async def entries(client: Client, count: int) -> list[int]:
@@ -26,7 +29,7 @@ async def live(server: ScriptedServer) -> None:
     await until(lambda: server.sockets)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=UNSHRUNK)
 @given(pushes=st.lists(st.integers(1, 12), max_size=20), cuts=st.sets(st.integers(0, 19), max_size=2))
 def test_whatever_is_pushed_each_entry_comes_once_and_in_order(pushes: list[int], cuts: set[int]) -> None:
     run(_pushed(pushes, cuts))
@@ -44,9 +47,10 @@ async def _pushed(pushes: list[int], cuts: set[int]) -> None:
                 await server.cut()
                 await until(lambda: server.sockets)
         await server.push_entry("g1", 12)
-        while not reading.done():
-            await asyncio.wait([reading], timeout=0.2)
-            await server.push_entry("g1", 12)
+        async with asyncio.timeout(5):
+            while not reading.done():
+                await asyncio.wait([reading], timeout=0.2)
+                await server.push_entry("g1", 12)
         assert reading.result() == list(range(1, 13))
 
 

@@ -5,16 +5,18 @@ from collections import defaultdict
 
 from clients import client_of
 from fixtures.loops import run, until
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted_server import FAULTS, ScriptedServer
 
 from tidings_sdk import MemoryStore, Sent
 
 CHATS = ("g1", "g2")
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+"""A script that fails takes seconds; it is short enough to read as it is."""
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=UNSHRUNK)
 @given(
     script=st.lists(st.sampled_from(FAULTS), max_size=14),
     chats=st.lists(st.sampled_from(CHATS), min_size=1, max_size=6),
@@ -32,7 +34,7 @@ async def _storm(script: list[str], chats: list[str], *, is_pushing: bool) -> No
         server.add("g1")
         async with client_of(server, store=store, answer_within_s=0.2) as client:
             sendings = [client.chat(chat).send(f"m{number}") for number, chat in enumerate(chats)]
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(10):
                 sent = [await sending for sending in sendings]
         await until(lambda: not server.sockets)
         for one in sent:

@@ -178,3 +178,22 @@ async def test_pings_are_answered() -> None:
         await until(lambda: server.sockets)
         await server.push(ping={})
         await until(lambda: server.tries("pong"))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "wait_s"),
+    [(503, b'{"retry_after_ms":250}', 0.25), (429, b"<html>", 1.0), (502, b"", None)],
+)
+async def test_a_door_that_is_shut_for_now_is_tried_again_when_it_says(
+    status: int, body: bytes, wait_s: float | None
+) -> None:
+    async with ScriptedServer(shut=(status, body)) as server, client_of(server) as client:
+        closed = await anext(
+            e async for e in client.events() if isinstance(e, StateChanged) and e.state == "closed"
+        )
+        assert closed.wait_s == wait_s if wait_s else (closed.wait_s or 0) < 0.1
+
+
+async def test_a_door_that_does_not_exist_stops_the_client() -> None:
+    async with ScriptedServer(shut=(404, b"")) as server, client_of(server) as client:
+        assert "HTTP 404" in str(await stopped_by(client))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal, Protocol, final
 
+import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, WebSocketException
 
@@ -57,6 +58,10 @@ class Dialling:
     answer_within_s: float = 30.0
     backoff_first_s: float = FIRST_S
     backoff_longest_s: float = LONGEST_S
+
+
+class _Problem(msgspec.Struct):
+    retry_after_ms: int | None = None
 
 
 class Listener(Protocol):
@@ -302,10 +307,11 @@ class Session:
 
     def _after_http(self, error: InvalidStatus) -> float:
         """Something before the gateway answered. 4xx is a wrong address or origin, but for those that mean "later"."""
-        status, told = error.response.status_code, error.response.headers.get("Retry-After", "")
+        status, told_s = error.response.status_code, error.response.headers.get("Retry-After", "")
         if status in _CLIENT_ERRORS and status not in _LATER:
             raise Stopped(f"{self._dialling.url} answered with HTTP {status}.") from error
-        return self._backoff.wait_s(self._now(), int(told) * 1000 if told.isdigit() else None)
+        told_ms = _told_ms(error.response.body) or (int(told_s) * 1000 if told_s.isdigit() else None)
+        return self._backoff.wait_s(self._now(), told_ms)
 
     def _is_open(self) -> bool:
         return self._connection is not None and self._connection.is_let_in
@@ -321,3 +327,11 @@ class Session:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+def _told_ms(body: bytes | bytearray) -> int | None:
+    """The gateway refuses with a problem, as REST does; a proxy before it may say anything."""
+    try:
+        return msgspec.json.decode(body, type=_Problem).retry_after_ms
+    except msgspec.DecodeError:
+        return None
