@@ -7,4 +7,5 @@ pytest_plugins = [
     "fixtures.door",
     "fixtures.loops",
     "fixtures.redis_cluster",
+    "fixtures.gateway",
 ]

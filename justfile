@@ -37,7 +37,12 @@ bench name *args:
 storm *args:
     uv run python -m faults.storm.run {{ args }}
 
-# mutated frames: just fuzz frames --count 1000000
+# many devices connect to one gateway at once: just storm-gateway --clients 5000
+[working-directory: 'server/tests']
+storm-gateway *args:
+    uv run python -m load.storm_gateway {{ args }}
+
+# mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
 [working-directory: 'server/tests']
 fuzz name *args:
     uv run python -m fuzz.{{ name }} {{ args }}
@@ -46,3 +51,8 @@ fuzz name *args:
 fix:
     uv run ruff format .
     uv run ruff check --fix .
+
+# Autobahn's cases against the gateway's sockets: just autobahn [picows|websockets] [--short]
+[working-directory: 'server/tests']
+autobahn *args:
+    uv run python -m contract.gateway.autobahn {{ args }}

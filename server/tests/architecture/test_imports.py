@@ -13,8 +13,8 @@ EDGES = {"api", "gateway"}
 ENGINE_PACKAGES = {"aiohttp", "botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}
 ADAPTERS = {"store", "directory", "control", "jwks_http", "kms_aws", "kms_file", "sms_console", "sms_sns"}
 FRAMEWORKS = {"fastapi": {"tidings.api"}, "starlette": {"tidings.api"}, "pydantic": {"tidings.api"}}
-SOCKETS = {"picows", "websockets"}
-SOCKET_FILES = {"tidings.gateway.server", "tidings.gateway.socket"}
+SOCKETS = {"aiofastnet", "picows", "websockets"}
+SOCKET_FILES = {"tidings.gateway.socket.by_picows", "tidings.gateway.socket.by_websockets"}
 
 type Imports = Mapping[str, set[str]]
 
@@ -34,7 +34,7 @@ def _broken_by_package(importer: str, package: str) -> str | None:
     if package in FRAMEWORKS and not any(importer.startswith(place) for place in FRAMEWORKS[package]):
         return "5. the web framework appears in api only"
     if package in SOCKETS and not any(importer.startswith(place) for place in SOCKET_FILES):
-        return "5. the socket library appears in the gateway's server and socket files only"
+        return "5. the socket libraries appear in their adapters only"
     if package in ENGINE_PACKAGES and not _is_adapter(importer):
         return "3. adapters alone touch an engine's package"
     return None
@@ -91,6 +91,7 @@ def test_nobody_imports_what_he_may_not() -> None:
         ("tidings.gateway.hub", "tidings.platform.redis", "5."),
         ("tidings.messages.send", "fastapi", "5."),
         ("tidings.gateway.hub", "picows", "5."),
+        ("tidings.gateway.socket.listener", "websockets", "5."),
     ],
 )
 def test_each_rule_catches_its_breach(importer: str, imported: str, rule: str) -> None:
@@ -106,7 +107,7 @@ def test_each_rule_catches_its_breach(importer: str, imported: str, rule: str) -
         ("tidings.delivery.deliver", "tidings.messages.model"),
         ("tidings.messages.send", "tidings.messages.rules"),
         ("tidings.api.messages", "tidings.messages.send"),
-        ("tidings.gateway.socket", "picows"),
+        ("tidings.gateway.socket.by_picows", "picows"),
         ("tidings.run.wiring", "tidings.messages.store"),
     ],
 )

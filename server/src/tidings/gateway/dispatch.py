@@ -10,14 +10,15 @@ from msgspec import Struct
 
 from tidings.accounts.model import Principal
 from tidings.gateway.error_frames import frame_of
+from tidings.gateway.hub import DeviceKey
 from tidings.gateway.limits import Limits
 from tidings.gateway.ports import UseCases
 from tidings.gateway.serving import SERVED, Caller
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import UserId, new_ulid
+from tidings.kernel.ids import DeviceId, new_ulid
 from tidings.wire.bounds import PROTOCOL
-from tidings.wire.frames.connecting import Connect, Welcome
+from tidings.wire.frames.connecting import Connect, Resume, Welcome
 from tidings.wire.frames.table import REQUEST_BY_BODY
 
 
@@ -35,12 +36,14 @@ class Dispatch:
 class Visit:
     """One connection's calls. It knows who calls from the moment in which `connect` was answered."""
 
-    __slots__ = ("_caller", "_dispatch", "principal")
+    __slots__ = ("_address", "_dispatch", "_principal", "caller", "key")
 
-    def __init__(self, dispatch: Dispatch) -> None:
+    def __init__(self, dispatch: Dispatch, address: str = "") -> None:
         self._dispatch = dispatch
-        self._caller: Caller | None = None
-        self.principal: Principal | None = None
+        self._address = address
+        self._principal: Principal | None = None
+        self.caller: Caller | None = None
+        self.key: DeviceKey | None = None
 
     async def answer(self, request: Struct) -> Struct:
         """Never raises but for cancellation."""
@@ -56,11 +59,25 @@ class Visit:
         if serve is None:
             name = REQUEST_BY_BODY[type(request)].name
             raise TidingsError(Code.REQUEST_UNKNOWN, f"This server does not serve `{name}`.")
-        if self._caller is None:
+        if self.caller is None:
             raise TidingsError(Code.CREDENTIAL_INVALID, "Nobody has connected here.")
-        return await serve(self._dispatch.cases, self._caller, request)
+        if type(request) is not Resume:
+            await self._count(self._principal)
+        return await serve(self._dispatch.cases, self.caller, request)
+
+    async def _count(self, principal: Principal | None) -> None:
+        wait_ms = await self._dispatch.cases.rates.take(self._address, principal)
+        if wait_ms is not None:
+            raise TidingsError(
+                Code.RATE_LIMITED,
+                "Too many requests.",
+                hint="Wait as long as `retry_after_ms` says, then try the same again.",
+                details={"retry_after_ms": wait_ms},
+            )
 
     async def _connect(self, asked: Connect) -> Welcome:
+        """The address first: who guesses credentials is slowed down before they are looked at."""
+        await self._count(None)
         principal = await self._dispatch.cases.credentials.verify(asked.credential)
         if principal.user is None:
             raise TidingsError(
@@ -68,20 +85,22 @@ class Visit:
                 "The credential is not a user's.",
                 hint="Servers of a tenant use REST; a socket is one device of one user.",
             )
-        self.principal = principal
-        self._caller = Caller(principal.tenant, principal.user, self._dispatch.epoch)
-        return self._welcome(asked, principal, principal.user)
+        self._principal = principal
+        self.caller = Caller(principal.tenant, principal.user, self._dispatch.epoch)
+        # which device it is says the credential, if it knows; else the device; else it gets a name here
+        device = principal.device or DeviceId(asked.device or new_ulid())
+        self.key = DeviceKey(principal.tenant, principal.user, device)
+        return self._welcome(asked.protocol, self.key, principal.expires_at_ms)
 
-    def _welcome(self, asked: Connect, principal: Principal, user: UserId) -> Welcome:
-        """Which device it is says the credential, if it knows; else the device; else it gets a name here."""
+    def _welcome(self, protocol: int, key: DeviceKey, expires_at_ms: int | None) -> Welcome:
         limits = self._dispatch.limits
         return Welcome(
-            protocol=min(asked.protocol, PROTOCOL),
-            user=user,
-            device=principal.device or asked.device or new_ulid(),
+            protocol=min(protocol, PROTOCOL),
+            user=key.user,
+            device=key.device,
             epoch=self._dispatch.epoch,
             at=self._dispatch.clock.now_ms(),
             heartbeat_s=round(limits.heartbeat_s),
             limits=limits.told(),
-            expires_at=principal.expires_at_ms,
+            expires_at=expires_at_ms,
         )

@@ -8,7 +8,9 @@ from tidings.wire.frames.connecting import Limits as LimitsTold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """`faults`: so many frames that are not of the protocol are answered, and one more comes free each `fault_every_s`.
+    """`user_in_flight`: over all connections of a user to this process.
+
+    `faults`: so many frames that are not of the protocol are answered, and one more comes free each `fault_every_s`.
 
     `pong_within_s`: after a heartbeat, so long until silence means that nobody is there.
     """
@@ -20,6 +22,7 @@ class Limits:
     pong_within_s: float = 10.0
     max_frame_bytes: int = MAX_FRAME_BYTES
     in_flight: int = 32
+    user_in_flight: int = 128
     frames_per_s: int = 50
     burst: int = 100
     faults: int = 8

@@ -1,15 +1,31 @@
 """What the socket's edge asks of the rest: the use cases, as they stand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidings.accounts.model import Principal
+from tidings.delivery.watermarks import Reached
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.change import Asked
 from tidings.messages.content import Content
 from tidings.messages.history import Page
 from tidings.messages.model import Appended
 from tidings.messages.send import Sent
+
+
+class Rates(Protocol):
+    async def take(self, address: str, principal: Principal | None, /) -> int | None:
+        """Counts a request. None: go on; else it is one too many, and the next may come after so many milliseconds.
+
+        Without a principal: an address that nothing is known of yet. Never raises for an engine that is away.
+        """
+        ...
+
+
+class NoRates:
+    async def take(self, address: str, principal: Principal | None, /) -> None:
+        """Nothing is limited."""
+        del address, principal
 
 
 class Credentials(Protocol):
@@ -52,9 +68,19 @@ class Reading(Protocol):
     async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page: ...
 
 
+class Marking(Protocol):
+    """How far a user got; only forward, and never above the head."""
+
+    async def read(self, chat: ChatKey, user: UserId, sequence: int) -> Reached: ...
+
+    async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> Reached: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseCases:
     credentials: Credentials
     send: Sending
     change: Changing
     history: Reading
+    marking: Marking
+    rates: Rates = field(default_factory=NoRates)

@@ -1,7 +1,9 @@
 """From a request to its use case and back: one small function for each, and a table of them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from itertools import batched
 from typing import Any, Final
 
 from msgspec import Struct
@@ -13,9 +15,13 @@ from tidings.messages.change import Asked
 from tidings.messages.content import Content
 from tidings.wire.frames.connecting import Resume, Resumed
 from tidings.wire.frames.reading import History, HistoryPage
+from tidings.wire.frames.shape import Done
 from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.watermarks import Ack, Read
 from tidings.wire.frames.writing import Appended, Edit, React, Redact, Send
+
+_ACKS_AT_ONCE = 8
+_DONE = Done()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,23 @@ async def history(cases: UseCases, caller: Caller, asked: History) -> HistoryPag
     return page_of(page, user)
 
 
+async def read(cases: UseCases, caller: Caller, asked: Read) -> Done:
+    await cases.marking.read(caller.chat(asked.chat), caller.user, asked.sequence)
+    return _DONE
+
+
+async def ack(cases: UseCases, caller: Caller, asked: Ack) -> Done:
+    """All that can be marked are, a few at a time; of the others the first is told."""
+    faults: list[BaseException] = []
+    for some in batched(asked.delivered.items(), _ACKS_AT_ONCE):
+        marking = (cases.marking.delivered(caller.chat(name), caller.user, at) for name, at in some)
+        outcomes = await asyncio.gather(*marking, return_exceptions=True)
+        faults += [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if faults:
+        raise faults[0]
+    return _DONE
+
+
 async def resume(cases: UseCases, caller: Caller, asked: Resume) -> Resumed:
     """Nothing is pushed ahead of a position yet: a device asks for what it missed with `history`."""
     del cases
@@ -84,10 +107,12 @@ SERVED: Final[Mapping[type[Struct], Serve]] = {
     Redact: redact,
     React: react,
     History: history,
+    Read: read,
+    Ack: ack,
     Resume: resume,
 }
 
-NOT_YET: Final = frozenset({Ack, Read, Typing, Presence, Subscribe, Unsubscribe})
+NOT_YET: Final = frozenset({Typing, Presence, Subscribe, Unsubscribe})
 """In the protocol, with no use case behind them so far."""
 
 

@@ -20,33 +20,38 @@ _COMMAND = (sys.executable, "-c", "from tidings.run.cli import main; main()", "r
 
 def run_several(kind: str, count: int, settings: Settings) -> int:
     """The exit code of the first that ended badly, or 0."""
-    with _reserved(settings) as held:
+    with _reserved(_place(kind, settings)) as held:
         port = held.getsockname()[1]
         children = [
             # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
             subprocess.Popen(  # noqa: S603 - ourselves, and a kind that the command line knows
-                [*_COMMAND, kind], env=_environment(settings, port, n), start_new_session=True
+                [*_COMMAND, kind], env=_environment(kind, settings, port, n), start_new_session=True
             )
             for n in range(count)
         ]
         return _attend({child.pid: child for child in children})
 
 
-def _reserved(settings: Settings) -> socket.socket:
+def _place(kind: str, settings: Settings) -> tuple[str, int]:
+    section = settings.gateway if kind == "gateway" else settings.api
+    return section.host, section.port
+
+
+def _reserved(place: tuple[str, int]) -> socket.socket:
     """Bound and not listening: keeps the port for the children, and picks one if any will do."""
-    family = socket.AF_INET6 if ":" in settings.api.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    held.bind((settings.api.host, settings.api.port))
+    held.bind(place)
     return held
 
 
-def _environment(settings: Settings, port: int, number: int) -> Mapping[str, str]:
+def _environment(kind: str, settings: Settings, port: int, number: int) -> Mapping[str, str]:
     admin_port = settings.process.admin_port
     given = {
         **os.environ,
-        "TIDINGS_API_PORT": str(port),
-        "TIDINGS_API_SHARES_PORT": "true",
+        f"TIDINGS_{kind.upper()}_PORT": str(port),
+        f"TIDINGS_{kind.upper()}_SHARES_PORT": "true",
         "TIDINGS_PROCESS_ADMIN_PORT": str(admin_port + number if admin_port else 0),
     }
     if not cursor_secrets(settings):

@@ -14,6 +14,7 @@ from tidings.gateway.limits import Limits
 from tidings.gateway.ports import UseCases
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.run.chat_lists import join_chat_lists
 
 LIMITS = Limits()
 
@@ -36,7 +37,11 @@ class Tokens:
 
 def dispatch_of(stage: Stage) -> Dispatch:
     cases = UseCases(
-        credentials=Tokens(stage.tenant), send=stage.sending, change=stage.change, history=stage.history
+        credentials=Tokens(stage.tenant),
+        send=stage.sending,
+        change=stage.change,
+        history=stage.history,
+        marking=join_chat_lists(stage.client, stage.ring, stage.clock).marking,
     )
     return Dispatch(cases=cases, limits=LIMITS, clock=stage.clock)
 

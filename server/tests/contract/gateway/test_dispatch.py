@@ -5,6 +5,8 @@ import pytest
 from contract.gateway.driver import Device, dispatch_of
 from fixtures.stage import ANNA, BEN, Play, Stage
 
+from tidings.delivery.model import Mark
+from tidings.delivery.store import DynamoWatermarks
 from tidings.gateway.serving import NOT_YET, SERVED
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
@@ -144,10 +146,36 @@ def test_whoever_is_not_a_user_is_turned_away_for_good(play: Play, credential: s
     play(scene)
 
 
+def test_marks_go_forward_and_what_is_above_the_head_is_refused(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, chat = await begun(stage)
+        ben = await connected(stage, BEN)
+        await anna.ask("send", chat=chat.chat, client_message_id="k", after=1, text="hi")
+        assert await ben.ask("ack", delivered={chat.chat: 2}) == {}
+        assert await ben.ask("read", chat=chat.chat, sequence=2) == {}
+        assert await ben.ask("read", chat=chat.chat, sequence=1) == {}
+        assert (await ben.ask("read", chat=chat.chat, sequence=9))["code"] == Code.AFTER_ABOVE_HEAD
+        marks = await DynamoWatermarks(stage.client, stage.clock).rows_of(chat, [BEN])
+        assert (marks[BEN].delivered, marks[BEN].read) == (Mark(2, 1), Mark(2, 1))
+
+    play(scene)
+
+
+def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        anna, chat = await begun(stage)
+        own = {f"not-there-{n}": 1 for n in range(10)}
+        assert (await anna.ask("ack", delivered={**own, chat.chat: 1}))["code"] == Code.NOT_A_MEMBER
+        marks = await DynamoWatermarks(stage.client, stage.clock).rows_of(chat, [ANNA])
+        assert marks[ANNA].delivered == Mark(1, 0)
+
+    play(scene)
+
+
 def test_what_no_use_case_serves_yet_is_told_so(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         device, chat = await begun(stage)
-        assert (await device.ask("read", chat=chat.chat, sequence=1))["code"] == Code.REQUEST_UNKNOWN
+        assert (await device.ask("typing", chat=chat.chat))["code"] == Code.REQUEST_UNKNOWN
         assert device.closed is None
 
     play(scene)

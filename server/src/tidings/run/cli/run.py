@@ -1,4 +1,4 @@
-"""`tidings run api`: a process in the foreground, until a signal ends it."""
+"""`tidings run api | gateway`: a process in the foreground, until a signal ends it."""
 
 import click
 
@@ -10,10 +10,13 @@ def group() -> None:
     """Run a process of Tidings in the foreground; SIGTERM or Ctrl-C ends it in order."""
 
 
-@group.command()
-@click.option(
+_processes = click.option(
     "--processes", default=1, show_default=True, type=click.IntRange(1, 64), help="So many, on one port."
 )
+
+
+@group.command()
+@_processes
 def api(processes: int) -> None:
     """The REST edge."""
     from tidings.run.api import BUILDS, run_api  # noqa: PLC0415 - half a second that `--help` need not wait
@@ -25,3 +28,18 @@ def api(processes: int) -> None:
         run_api(settings)
     refuse_faulty(settings, BUILDS)
     raise click.exceptions.Exit(run_several("api", processes, settings))
+
+
+@group.command()
+@_processes
+def gateway(processes: int) -> None:
+    """The WebSocket edge."""
+    from tidings.run.gateway import BUILDS, run_gateway  # noqa: PLC0415 - see above
+    from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
+    from tidings.run.processes import run_several  # noqa: PLC0415 - see above
+
+    settings = load().settings
+    if processes == 1:
+        run_gateway(settings)
+    refuse_faulty(settings, BUILDS)
+    raise click.exceptions.Exit(run_several("gateway", processes, settings))

@@ -51,6 +51,17 @@ class EdgeLimits:
         return _policies(found.settings.rates) if found else {}
 
 
+class SocketRates:
+    """The same, as the gateway's port `Rates`: a connection is counted as a request, and so is each that follows."""
+
+    def __init__(self, limits: EdgeLimits) -> None:
+        self._limits = limits
+
+    async def take(self, address: str, principal: Principal | None, /) -> int | None:
+        allowance = await self._limits.admit(address, principal, principal.user if principal else None)
+        return None if allowance.is_allowed else allowance.retry_after_ms
+
+
 @lru_cache(maxsize=1_000)
 def _policies(rates: RateOverrides) -> Mapping[Kind, Policy]:
     given = {Kind.TENANT: rates.tenant, Kind.USER: rates.user, Kind.ADDRESS: rates.address}

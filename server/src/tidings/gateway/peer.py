@@ -1,0 +1,124 @@
+"""One connected device: joins its socket, its state machine and its calls. There are 50,000 of these in a process,
+so it holds little, and has no task and no timer of its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from random import random
+from typing import final
+
+from msgspec import Struct
+
+from tidings.gateway.calls import Calls
+from tidings.gateway.connection import Connection
+from tidings.gateway.dispatch import Dispatch, Visit
+from tidings.gateway.effects import Call, Close, Effect, Write
+from tidings.gateway.hub import DeviceKey, Hub
+from tidings.gateway.socket.ports import Socket, Upgrade
+from tidings.gateway.states import IS_LET_IN
+from tidings.gateway.timers import Timers
+from tidings.gateway.traffic import Traffic
+from tidings.wire.close_codes import CloseCode
+from tidings.wire.frames.connecting import Connect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all peers of a process have in common."""
+
+    dispatch: Dispatch
+    hub: "Hub[Peer]"
+    timers: "Timers[Peer]"
+    calls: Calls
+    traffic: Traffic
+    now: Callable[[], float]
+    peers: "dict[Socket, Peer]" = field(default_factory=dict)
+
+
+@final
+class Peer:
+    """The socket's `Receiver`, and who asks for its calls."""
+
+    __slots__ = ("_connection", "_due_at", "_key", "_shared", "slot", "socket", "visit")
+
+    def __init__(self, shared: Shared, socket: Socket, upgrade: Upgrade) -> None:
+        self._shared = shared
+        self.socket = socket
+        self.visit = Visit(shared.dispatch, upgrade.client)
+        self._connection = Connection(shared.dispatch.limits, shared.now(), random)
+        self._key: DeviceKey | None = None
+        self.slot = 0
+        self._due_at = inf
+        shared.peers[socket] = self
+        self._wait()
+
+    def on_message(self, data: bytes) -> None:
+        traffic = self._shared.traffic
+        traffic.frames_in += 1
+        traffic.bytes_in += len(data)
+        self._do(self._connection.received(data, self._shared.now()))
+
+    def on_close(self, code: int) -> None:
+        self._connection.lost()
+        self._shared.peers.pop(self.socket, None)
+        self._shared.timers.cancel(self)
+        self._leave()
+        self._shared.traffic.closed(code)
+
+    def answered(self, call: Call, body: Struct) -> None:
+        effects = self._connection.answered(call.number, body, self._shared.now())
+        if type(call.request) is Connect and self._connection.state in IS_LET_IN:
+            self._enter()
+        self._do(effects)
+
+    def tick(self) -> None:
+        """The timers have given it out: it is set again."""
+        self._due_at = inf
+        self._do(self._connection.tick(self._shared.now()))
+
+    def drain(self, after_ms: int) -> None:
+        self._do(self._connection.drain(after_ms, 0, self._shared.now()))
+
+    def close(self, code: CloseCode) -> None:
+        self._do(self._connection.close(code))
+
+    def _do(self, effects: list[Effect]) -> None:
+        """In this order. A call is always the last of them, so that its answer can't overtake what came before."""
+        for effect in effects:
+            if isinstance(effect, Write):
+                self._write(effect.data)
+            elif isinstance(effect, Call):
+                self._shared.calls.make(self, effect)
+            else:
+                self._close(effect)
+        self._wait()
+
+    def _write(self, data: bytes) -> None:
+        traffic = self._shared.traffic
+        traffic.frames_out += 1
+        traffic.bytes_out += len(data)
+        self.socket.send(data)
+
+    def _close(self, close: Close) -> None:
+        self._leave()
+        self.socket.close(close.code, close.reason)
+
+    def _wait(self) -> None:
+        """Only an earlier time is set at once. A later one, as after every frame, is found when the earlier comes."""
+        due_at = self._connection.due_at
+        if due_at < self._due_at:
+            self._due_at = due_at
+            self._shared.timers.set(self, due_at)
+
+    def _enter(self) -> None:
+        self._key = self.visit.key
+        if self._key is not None:
+            before = self._shared.hub.enter(self._key, self)
+            if before is not None:
+                before.close(CloseCode.REPLACED)
+
+    def _leave(self) -> None:
+        if self._key is not None:
+            self._shared.hub.leave(self._key, self)
+            self._key = None

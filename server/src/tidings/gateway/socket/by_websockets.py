@@ -1,0 +1,180 @@
+"""WebSockets by `websockets`, its protocol without I/O, on the loop's own transports.
+
+Pure Python: slower than picows, on every platform, and it can compress.
+"""
+
+import asyncio
+import socket as tcp_socket
+from collections.abc import Callable, Iterable
+from typing import cast, final, override
+
+from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
+
+from tidings.gateway.socket.conduct import Conduct, Rooms
+from tidings.gateway.socket.door import Door
+from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
+from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.socket.ports import CloseCode, Socket, Upgrade
+from tidings.gateway.socket.upgrade import told_again
+
+
+@final
+class Websockets:
+    """The `Library`."""
+
+    async def attach(self, sock: tcp_socket.socket, make: Callable[[], Door], options: ListenOptions) -> None:
+        loop = asyncio.get_running_loop()
+        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_s}
+        await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
+
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        for socket in sockets:
+            socket.send(data)
+
+    def open(self, transport: asyncio.Transport, rooms: Rooms, upgrade: Upgrade, rest: bytes) -> None:
+        socket = WebsocketsSocket(rooms, upgrade)
+        transport.set_protocol(socket)
+        socket.connection_made(transport)
+        if rest:
+            socket.data_received(rest)
+
+
+@final
+class _Protocol(ServerProtocol):
+    @override
+    def recv_frame(self, frame: Frame) -> None:
+        """A close in the middle of a message is no violation: who leaves need not finish."""
+        if frame.opcode is Opcode.CLOSE:
+            self.current_size = None
+        super().recv_frame(frame)
+
+
+def _opened(upgrade: Upgrade, options: ListenOptions) -> ServerProtocol:
+    """Past the handshake; its answer is the first thing to send."""
+    protocol = _Protocol(
+        extensions=[_compression()] if options.compresses else None,
+        subprotocols=[Subprotocol(upgrade.subprotocol)] if upgrade.subprotocol else None,
+        max_size=options.max_message_bytes,
+    )
+    protocol.receive_data(told_again(upgrade))
+    [request] = protocol.events_received()
+    protocol.send_response(protocol.accept(cast("Request", request)))
+    return protocol
+
+
+def _compression() -> ServerPerMessageDeflateFactory:
+    """No memory of earlier messages: at 32 KB a window, it would cost more than the connection."""
+    return ServerPerMessageDeflateFactory(
+        server_no_context_takeover=True,
+        client_no_context_takeover=True,
+        server_max_window_bits=12,
+        client_max_window_bits=12,
+        compress_settings={"memLevel": 5},
+    )
+
+
+@final
+class WebsocketsSocket(Conduct, asyncio.Protocol):
+    """A connection, as the loop's transport sees it."""
+
+    def __init__(self, rooms: Rooms, upgrade: Upgrade) -> None:
+        self._rooms = rooms
+        self.upgrade = upgrade
+        self._is_heard = True
+        self._received_at = 0.0
+        self._protocol = _opened(upgrade, rooms.options)
+        self._transport = self._receiver = self._code = self._timer = None
+        self._fragments: Fragments | None = None
+
+    def send(self, data: bytes) -> None:
+        if self._code is None and self._transport is not None:
+            if self._protocol.extensions:
+                self._protocol.send_text(data)
+                self._write(self._protocol.data_to_send())
+            else:
+                self._transport.write(self._rooms.last_frame.of(data))
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        stream = cast("asyncio.Transport", transport)
+        stream.writelines(self._protocol.data_to_send())
+        self._begin(stream, self)
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fragments = None
+        self._end(self)
+
+    @override
+    def pause_writing(self) -> None:
+        self._too_slow()
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        """The library reads all frames at once and has its answers ready: pongs, then a close. Ours to the
+        messages go in between, where they belong.
+        """
+        self._is_heard = True
+        self._protocol.receive_data(data)
+        answers = self._protocol.data_to_send()
+        for frame in self._protocol.events_received():
+            if isinstance(frame, Frame):
+                self._handle(frame, answers)
+        self._take_over_close()
+        self._write(answers)
+
+    def _handle(self, frame: Frame, answers: list[bytes]) -> None:
+        if frame.opcode is Opcode.PING:
+            self._write([answers.pop(0)])
+        if self._code is not None:
+            return
+        try:
+            if frame.opcode is Opcode.BINARY:
+                self.close(CloseCode.UNSUPPORTED, "only text is spoken here")
+            elif frame.opcode in (Opcode.TEXT, Opcode.CONT):
+                self._gather(bytes(frame.data), is_last=frame.fin)
+        except ViolationError as violation:
+            self.close(violation.code, violation.reason)
+
+    def _gather(self, data: bytes, *, is_last: bool) -> None:
+        if self._fragments is None and is_last:
+            check_utf8(data)
+            whole: bytes | None = data
+        else:
+            self._fragments = self._fragments or Fragments(self._rooms.options.max_message_bytes)
+            whole = self._fragments.add(data, is_last=is_last)
+        if whole is not None:
+            self._fragments = None
+            if self._receiver is not None:
+                self._deliver(self._receiver.on_message, whole)
+
+    def _take_over_close(self) -> None:
+        """The peer closed, or the library found a violation: its answer is among what is to be sent."""
+        if self._code is None and self._protocol.close_expected():
+            said = self._protocol.close_rcvd or self._protocol.close_sent
+            self._code = CloseCode.ABNORMAL if said is None else said.code
+            self._hang_up_later()
+
+    @override
+    def _say_close(self, code: int, reason: str) -> None:
+        if not self._protocol.close_expected():
+            self._protocol.send_close(code, reason)
+            self._write(self._protocol.data_to_send())
+
+    def _write(self, answers: list[bytes]) -> None:
+        """An empty one is the end."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        for data in answers:
+            if data:
+                transport.write(data)
+            elif self._protocol.close_rcvd is None and transport.can_write_eof():
+                # A full close with bytes unread would be a reset, which eats what we said last.
+                transport.write_eof()
+            else:
+                transport.close()

@@ -1,0 +1,164 @@
+"""A connection before it is a WebSocket: reads the request within time and bounds, asks for admission, and
+either refuses or hands the connection to the library. What is refused here has cost little.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable
+from typing import Protocol, cast, final, override
+
+from tidings.gateway.socket.answer import spelled
+from tidings.gateway.socket.head import Head, HeadReader, HeadRefusedError
+from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.socket.ports import Admission, Admit, Refusal, Report, Tally, Upgrade
+from tidings.gateway.socket.upgrade import check
+from tidings.kernel.errors import Code
+
+_TOO_LATE = Refusal(408, Code.REQUEST_INVALID, "The request did not come in time")
+_BROKEN = Refusal(500, Code.INTERNAL, "Admission failed")
+
+
+class House(Protocol):
+    """What the door leads to."""
+
+    @property
+    def options(self) -> ListenOptions: ...
+    @property
+    def tally(self) -> Tally: ...
+    @property
+    def admit(self) -> Admit: ...
+    @property
+    def report(self) -> Report: ...
+    @property
+    def is_full(self) -> bool: ...
+
+    def take_in(self, transport: asyncio.Transport, upgrade: Upgrade, rest: bytes) -> None: ...
+    def left_the_door(self, door: "Door") -> None:
+        """Called once, whether it went in, was refused or went away."""
+        ...
+
+
+@final
+class Door(asyncio.Protocol):
+    """One of them. The timer runs until it has left."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        options = house.options
+        self._reader = HeadReader(options.rules.max_head_bytes, options.rules.max_headers)
+        self._transport: asyncio.Transport | None = None
+        self._is_decided = False
+        self._deciding: asyncio.Task[None] | None = None
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(options.handshake_s, self._timed_out)
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._is_decided:
+            return
+        try:
+            head = self._reader.feed(data)
+        except HeadRefusedError as error:
+            self._refuse(error.refusal)
+            return
+        if head is not None:
+            self._decide(head)
+
+    def turn_away(self, refusal: Refusal) -> None:
+        if not self._is_decided:
+            self._refuse(refusal)
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _decide(self, head: Head) -> None:
+        self._is_decided = True
+        upgrade = check(head, self._peer(), self._house.options.rules)
+        if isinstance(upgrade, Refusal):
+            self._refuse(upgrade)
+        elif self._house.is_full:
+            self._refuse(self._full())
+        else:
+            self._ask(upgrade, head.rest)
+
+    def _full(self) -> Refusal:
+        retry_after_ms = random.randint(*self._house.options.full_retry_ms)  # noqa: S311 - spreads, guards nothing
+        return Refusal(503, Code.OVERLOADED, "This gateway is full", retry_after_ms=retry_after_ms)
+
+    def _ask(self, upgrade: Upgrade, rest: bytes) -> None:
+        try:
+            admission = self._house.admit(upgrade)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and nobody gets in by it
+            self._house.report("admission failed", error)
+            self._refuse(_BROKEN)
+            return
+        if isinstance(admission, Awaitable):
+            self._live().pause_reading()
+            self._deciding = asyncio.ensure_future(self._wait(admission, upgrade, rest))
+        else:
+            self._settle(admission, upgrade, rest)
+
+    async def _wait(self, asked: Awaitable[Admission], upgrade: Upgrade, rest: bytes) -> None:
+        try:
+            admission = await asked
+        except Exception as error:  # noqa: BLE001 - as above
+            self._house.report("admission failed", error)
+            admission = _BROKEN
+        self._deciding = None
+        if not self._live().is_closing():
+            self._live().resume_reading()
+            self._settle(admission, upgrade, rest)
+
+    def _settle(self, admission: Admission, upgrade: Upgrade, rest: bytes) -> None:
+        if admission is not None:
+            self._refuse(admission)
+            return
+        transport = self._live()
+        self._leave()
+        self._house.take_in(transport, upgrade, rest)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Says why and half-closes: a full close with bytes unread would be a reset that eats the answer."""
+        self._is_decided = True
+        self._house.tally.refuse(refusal.status)
+        transport = self._live()
+        transport.write(spelled(refusal))
+        if transport.can_write_eof():
+            transport.write_eof()
+        else:
+            transport.close()
+
+    def _timed_out(self) -> None:
+        if self._transport is None:
+            return
+        if self._deciding is not None or not self._is_decided:
+            self._refuse(_TOO_LATE)
+            self._transport.close()
+        else:
+            self._transport.abort()
+
+    def _leave(self) -> None:
+        if self._transport is not None:
+            self._transport = None
+            self._timer.cancel()
+            if self._deciding is not None:
+                self._deciding.cancel()
+            self._house.left_the_door(self)
+
+    def _live(self) -> asyncio.Transport:
+        if self._transport is None:
+            raise ConnectionError("gone from the door")
+        return self._transport
+
+    def _peer(self) -> str:
+        peer = self._live().get_extra_info("peername")
+        return str(peer[0]) if peer else ""

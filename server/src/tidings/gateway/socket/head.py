@@ -1,0 +1,88 @@
+"""Reads the head of an HTTP request as it comes in, within bounds. Judges its form, not its content."""
+
+from dataclasses import dataclass
+from typing import final
+
+import httptools
+
+from tidings.gateway.socket.ports import Refusal
+from tidings.kernel.errors import Code
+
+_TOO_LARGE = Refusal(431, Code.REQUEST_INVALID, "The request's head is too large")
+_MALFORMED = Refusal(400, Code.REQUEST_INVALID, "This is not a request in HTTP/1.1")
+
+
+class HeadRefusedError(Exception):
+    """The bytes are no head that we read on."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.title)
+        self.refusal = refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """`fields` in order, names in lower case. `rest` came behind the head: the first frames, of an eager client."""
+
+    method: str
+    target: str
+    version: str
+    fields: tuple[tuple[str, str], ...]
+    rest: bytes = b""
+
+    def values(self, name: str) -> list[str]:
+        return [value for known, value in self.fields if known == name]
+
+    def tokens(self, name: str) -> list[str]:
+        """A list header, over all of its lines."""
+        parts = (part.strip() for value in self.values(name) for part in value.split(","))
+        return [part for part in parts if part]
+
+
+@final
+class HeadReader:
+    """For one connection. The methods named `on_…` are httptools'."""
+
+    def __init__(self, max_bytes: int, max_headers: int) -> None:
+        self._parser = httptools.HttpRequestParser(self)
+        self._max_headers = max_headers
+        self._left_bytes = max_bytes
+        self._target = b""
+        self._fields: list[tuple[str, str]] = []
+        self._is_whole = False
+
+    def feed(self, data: bytes) -> Head | None:
+        """The head once it is whole. Raises `HeadRefusedError`."""
+        rest = b""
+        try:
+            self._parser.feed_data(data[: self._left_bytes])
+        except httptools.HttpParserUpgrade as upgrade:
+            rest = data[upgrade.args[0] :]
+        except httptools.HttpParserError as error:
+            raise HeadRefusedError(self._refusal()) from error
+        self._left_bytes -= len(data)
+        if self._is_whole:
+            return self._head(rest)
+        if self._left_bytes <= 0:
+            raise HeadRefusedError(_TOO_LARGE)
+        return None
+
+    def _refusal(self) -> Refusal:
+        return _TOO_LARGE if len(self._fields) > self._max_headers else _MALFORMED
+
+    def _head(self, rest: bytes) -> Head:
+        if len(self._fields) > self._max_headers:
+            raise HeadRefusedError(_TOO_LARGE)
+        method, version = self._parser.get_method().decode("ascii"), self._parser.get_http_version()
+        return Head(method, self._target.decode("latin-1"), version, tuple(self._fields), rest)
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
+        if len(self._fields) > self._max_headers:
+            raise HeadRefusedError(_TOO_LARGE)
+
+    def on_headers_complete(self) -> None:
+        self._is_whole = True

@@ -1,0 +1,154 @@
+"""What the gateway asks of a WebSocket library, and what it hears from it. No library appears here."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
+
+from tidings.kernel.errors import Code
+
+
+class CloseCode(IntEnum):
+    """The codes of RFC 6455 that the transport itself gives or reports."""
+
+    NORMAL = 1000
+    GOING_AWAY = 1001
+    PROTOCOL_ERROR = 1002
+    UNSUPPORTED = 1003
+    NONE_GIVEN = 1005
+    ABNORMAL = 1006
+    INVALID_TEXT = 1007
+    TOO_BIG = 1009
+    INTERNAL = 1011
+    TRY_AGAIN_LATER = 1013
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The request that a connection began with, after every check. `client` is where it really came from."""
+
+    path: str
+    client: str
+    origin: str | None
+    subprotocol: str | None
+    key: str
+    extensions: str | None
+    user_agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no upgrade: an HTTP answer. `retry_after_ms` is told in the body, and rounded up in a header."""
+
+    status: int
+    code: Code
+    title: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    retry_after_ms: int | None = None
+
+
+class Socket(Protocol):
+    """One open connection."""
+
+    @property
+    def upgrade(self) -> Upgrade: ...
+
+    @property
+    def received_at(self) -> float:
+        """When the peer was last heard, a frame of any kind, in seconds of `time.monotonic`: for finding half-open
+        ones. What came since the last look counts as of this one, so look every few seconds.
+        """
+        ...
+
+    @property
+    def buffered_bytes(self) -> int:
+        """What was sent and the kernel has not taken yet."""
+        ...
+
+    def send(self, data: bytes) -> None:
+        """One text message, UTF-8. Never waits, keeps the order, copies nothing that is worth sharing: give all
+        receivers of a push the same object. More than the bound waiting closes the connection with the code for
+        slow consumers. After a close, or once the peer is gone, nothing happens: the device resumes.
+        """
+        ...
+
+    def close(self, code: int, reason: str = "") -> None:
+        """Say it, wait a little for the peer to say it too, then hang up. The first close counts."""
+        ...
+
+    def abort(self) -> None:
+        """Hang up now, with nothing said."""
+        ...
+
+
+class Receiver(Protocol):
+    """One connection as the gateway's other half sees it. Called on the loop; must not block.
+
+    An exception that leaves `on_message` is reported and closes the connection with 1011.
+    """
+
+    def on_message(self, data: bytes) -> None:
+        """A whole text message, valid UTF-8, within the bound."""
+        ...
+
+    def on_close(self, code: int) -> None:
+        """Once, last. The peer's code if it closed first (1005: none given), ours if we did, else 1006."""
+        ...
+
+
+type OnOpen = Callable[[Socket, Upgrade], Receiver]
+type Admission = Refusal | None
+type Admit = Callable[[Upgrade], Admission | Awaitable[Admission]]
+type Report = Callable[[str, BaseException], None]
+
+
+def admit_all(_: Upgrade) -> Admission:
+    return None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened since the start, for metrics to read."""
+
+    opened: int = 0
+    closed: int = 0
+    refused: dict[int, int] = field(default_factory=dict)
+    handshakes_failed: int = 0
+    too_slow: int = 0
+    receiver_faults: int = 0
+
+    def refuse(self, status: int) -> None:
+        self.refused[status] = self.refused.get(status, 0) + 1
+
+
+class Listener(Protocol):
+    """Accepts connections on one address."""
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def sockets(self) -> Collection[Socket]:
+        """Those that are open, or closing."""
+        ...
+
+    @property
+    def tally(self) -> Tally: ...
+
+    async def start(self) -> None: ...
+
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        """The same message to each of them, which must be of this listener: `send`, in the quickest way."""
+        ...
+
+    def stop_accepting(self) -> None:
+        """Nobody gets in any more, not even those at the door. Who is in stays."""
+        ...
+
+    async def all_gone(self) -> None:
+        """Waits until no connection is open."""
+        ...
+
+    async def close(self, code: int, reason: str = "") -> None:
+        """Stop accepting, close every connection, return when the last one is gone; within the linger time."""
+        ...

@@ -1,0 +1,54 @@
+"""What goes on at the gateway's sockets, as metrics. Most are plain numbers that are read when somebody scrapes."""
+
+from collections.abc import Mapping
+from typing import final
+
+from tidings.gateway.server import Server
+from tidings.platform.telemetry.metrics import Metrics
+from tidings.wire.frames.table import REQUESTS
+
+_CALLED = [kind.name for kind in REQUESTS]
+
+
+@final
+class SocketCalls:
+    """Fits the gateway's port `Measure`."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        labels = {"kind": _CALLED, "outcome": ["ok", "refused"]}
+        self._counts = metrics.counters("socket_calls_total", "Requests that were answered, by kind.", labels)
+        self._took = metrics.latencies(
+            "socket_call_seconds", "From a whole frame to its answer.", {"kind": _CALLED}
+        )
+
+    def called(self, kind: str, took_s: float, *, is_ok: bool) -> None:
+        self._counts[kind, "ok" if is_ok else "refused"].inc()
+        self._took[kind].observe(took_s)
+
+
+def export(metrics: Metrics, server: Server) -> None:
+    tally, traffic = server.listener.tally, server.traffic
+    open_now = metrics.gauge("socket_open", "Connections that are open.")
+    open_now.set_function(lambda: len(server.listener.sockets))
+    let_in = metrics.gauge("socket_devices", "Devices that are let in.")
+    let_in.set_function(lambda: len(server.hub))
+    in_flight = metrics.gauge("socket_calls_in_flight", "Requests that are being answered.")
+    in_flight.set_function(lambda: len(server.calls))
+    metrics.tally("socket_accepts_total", "Connections that became WebSockets.", lambda: tally.opened)
+    metrics.tallies("socket_refusals_total", "Upgrades refused.", "status", lambda: _named(tally.refused))
+    metrics.tally(
+        "socket_handshakes_failed_total",
+        "Connections that ended before a request, TLS included.",
+        lambda: tally.handshakes_failed,
+    )
+    metrics.tally("socket_slow_total", "Devices that read too slowly.", lambda: tally.too_slow)
+    metrics.tally("socket_faults_total", "Mistakes of ours on a connection.", lambda: tally.receiver_faults)
+    metrics.tallies("socket_closes_total", "Ends, by close code.", "code", lambda: dict(traffic.closes))
+    frames = lambda: {"in": traffic.frames_in, "out": traffic.frames_out}  # noqa: E731 - one line says it
+    metrics.tallies("socket_frames_total", "Messages.", "way", frames)
+    sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
+    metrics.tallies("socket_bytes_total", "Bytes of messages.", "way", sizes)
+
+
+def _named(refused: Mapping[int, int]) -> dict[str, float]:
+    return {str(status): count for status, count in dict(refused).items()}

@@ -1,0 +1,148 @@
+"""The process `gateway`: engines, use cases, and the socket's edge on a listener."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from tidings.accounts.credentials import Credentials
+from tidings.gateway.admission import admission
+from tidings.gateway.dispatch import Dispatch
+from tidings.gateway.drain import DrainOptions
+from tidings.gateway.limits import Limits
+from tidings.gateway.ports import UseCases
+from tidings.gateway.server import Server, Serving
+from tidings.gateway.socket.choose import library
+from tidings.gateway.socket.listener import SocketListener
+from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.socket.ports import Listener, OnOpen
+from tidings.kernel.errors import TidingsError
+from tidings.platform.lifecycle.component import Component
+from tidings.platform.lifecycle.run import Host, run
+from tidings.platform.telemetry import logs
+from tidings.run import wiring
+from tidings.run.accounts import Accounts, open_accounts
+from tidings.run.chat_lists import ChatLists
+from tidings.run.edge.doors import SessionTokens
+from tidings.run.edge.limits import EdgeLimits, SocketRates
+from tidings.run.edge.socket_server import SocketServer
+from tidings.run.edge.socket_telemetry import SocketCalls, export
+from tidings.run.held import Held
+from tidings.run.options import otlp_headers, process_options, refuse_faulty
+from tidings.run.people import people_of
+from tidings.run.settings import Settings
+from tidings.run.sockets import admission_options, listen_options, open_enough_files
+from tidings.wire.bounds import MAX_FRAME_BYTES
+from tidings.wire.close_codes import CloseCode, reason
+
+log = logs.get(__name__)
+
+_GRACE_S = 2.0
+"""After its moment to leave, a device may still take so long."""
+_SETTLE_S = 2.0
+_SLOW_RETRY_MS = 1_000
+
+
+def sockets(settings: Settings) -> ListenOptions:
+    try:
+        library(settings.gateway.socket_library, compresses=settings.gateway.compression == "deflate")
+        options = listen_options(
+            settings.gateway,
+            slow_close_code=CloseCode.SLOW_CONSUMER,
+            slow_close_reason=reason(CloseCode.SLOW_CONSUMER, _SLOW_RETRY_MS),
+        )
+    except TidingsError as error:
+        raise ValueError(error.message) from error
+    # the socket's bound is above that of a frame, so that the protocol's own code is told; far above it WebSocket's
+    return replace(options, max_message_bytes=2 * options.max_message_bytes)
+
+
+def leaving(settings: Settings) -> DrainOptions:
+    given = settings.gateway
+    needs_s = given.drain_spread_s + _GRACE_S + given.linger_s + _SETTLE_S
+    if needs_s > settings.process.stop_s:
+        raise ValueError(
+            f"process.stop_s: devices need {needs_s:g} s to leave (gateway.drain_spread_s, gateway.linger_s and "
+            f"{_GRACE_S + _SETTLE_S:g} s), and there are {settings.process.stop_s:g}"
+        )
+    return DrainOptions(
+        spread_s=given.drain_spread_s,
+        grace_s=_GRACE_S,
+        close_code=CloseCode.DRAINED,
+        close_reason=reason(CloseCode.DRAINED),
+    )
+
+
+BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving)
+
+
+def run_gateway(settings: Settings) -> NoReturn:
+    refuse_faulty(settings, BUILDS)
+    run("gateway", process_options(settings), lambda host: compose(settings, host))
+
+
+def compose(settings: Settings, host: Host) -> Sequence[Component]:
+    open_enough_files(settings.gateway)
+    engines = wiring.engines(settings, host)
+    accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
+    lists = wiring.chat_lists(engines, host)
+
+    def server() -> Server:
+        made = Joined(settings, host, engines, accounts.it, lists.it).server()
+        export(host.metrics, made)
+        return made
+
+    edge = SocketServer(server, leaving(settings), host.tasks, stop_s=settings.process.stop_s)
+    return [*engines.components, accounts, lists, edge]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Everything that was opened, to be joined into the edge."""
+
+    settings: Settings
+    host: Host
+    engines: wiring.Engines
+    accounts: Accounts
+    lists: ChatLists
+
+    def server(self) -> Server:
+        frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
+        limits = Limits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
+        return Server(
+            Serving(
+                dispatch=Dispatch(cases=self._cases(), limits=limits, clock=self.host.clock),
+                make_listener=self._listener,
+                report=_report,
+                measure=SocketCalls(self.host.metrics),
+                settle_s=_SETTLE_S,
+            )
+        )
+
+    def _cases(self) -> UseCases:
+        client, keys = self.engines.dynamo.it, self.engines.keys.it
+        cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit)
+        people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
+        access = SessionTokens(people.access, people.live)
+        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
+        return UseCases(
+            credentials=Credentials(self.accounts.api_keys, access, self.accounts.users),
+            send=cases.send,
+            change=cases.change,
+            history=cases.history,
+            marking=self.lists.marking,
+            rates=SocketRates(EdgeLimits(limiter, self.accounts.tenants)),
+        )
+
+    def _listener(self, on_open: OnOpen) -> Listener:
+        given = self.settings.gateway
+        return SocketListener(
+            library(given.socket_library, compresses=given.compression == "deflate"),
+            sockets(self.settings),
+            on_open,
+            report=_report,
+            admit=admission(admission_options(given), self.host.clock.monotonic),
+        )
+
+
+def _report(what: str, error: BaseException) -> None:
+    log.error(what, exc_info=error)

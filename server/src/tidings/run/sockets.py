@@ -1,0 +1,91 @@
+"""From the gateway's settings to what its sockets are given. Faults of the settings that need a look elsewhere
+(a network that is none, a certificate that can't be read, too few open files) are found here, before the start.
+"""
+
+import ipaddress
+import resource
+import ssl
+
+from tidings.gateway.admission import AdmissionOptions
+from tidings.gateway.socket.options import ListenOptions, Network, TcpOptions, UpgradeRules
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.settings.gateway import GatewaySettings
+
+_FILES_BESIDE = 500
+
+
+def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_reason: str) -> ListenOptions:
+    return ListenOptions(
+        host=given.host,
+        port=given.port,
+        tls=_tls(given),
+        rules=_rules(given),
+        tcp=TcpOptions(
+            shares_port=given.shares_port,
+            send_buffer_bytes=given.kernel_send_bytes,
+            receive_buffer_bytes=given.kernel_receive_bytes,
+        ),
+        max_message_bytes=given.max_frame_bytes,
+        send_bound_bytes=given.send_bound_bytes,
+        slow_close_code=slow_close_code,
+        slow_close_reason=slow_close_reason,
+        max_connections=given.max_connections,
+        max_handshakes=given.max_handshakes,
+        handshake_s=given.handshake_s,
+        linger_s=given.linger_s,
+        compresses=given.compression == "deflate",
+    )
+
+
+def admission_options(given: GatewaySettings) -> AdmissionOptions:
+    return AdmissionOptions(connects_per_s=given.connects_per_s, burst=given.connect_burst)
+
+
+def open_enough_files(given: GatewaySettings) -> None:
+    """Raises the process's own limit as far as it may. Without it a full gateway could not accept to refuse."""
+    wanted = given.max_connections + given.max_handshakes + _FILES_BESIDE
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise _fault(
+            f"gateway.max_connections: {wanted} open files are needed, {hard} are allowed (ulimit -Hn)"
+        )
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _rules(given: GatewaySettings) -> UpgradeRules:
+    return UpgradeRules(
+        path=given.path,
+        origins=frozenset(_listed(given.origins)),
+        allows_no_origin=given.allows_no_origin,
+        trusted_proxies=tuple(_network(text) for text in _listed(given.trusted_proxies)),
+        forwarded_by=given.forwarded_by,
+    )
+
+
+def _listed(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise _fault(f"gateway.trusted_proxies: {error}") from None
+
+
+def _tls(given: GatewaySettings) -> ssl.SSLContext | None:
+    if given.tls_certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_cert_chain(given.tls_certificate, given.tls_key)
+    except OSError as error:
+        raise _fault(f"gateway.tls_certificate: {given.tls_certificate} can't be used: {error}") from None
+    return context
+
+
+def _fault(text: str) -> TidingsError:
+    return TidingsError(Code.SETTINGS_INVALID, text, hint="`tidings config doc` lists every setting.")

@@ -1,0 +1,12 @@
+"""Every test of the port runs on both libraries."""
+
+from typing import cast
+
+import pytest
+
+from tidings.gateway.socket.choose import LibraryName
+
+
+@pytest.fixture(params=["picows", "websockets"])
+def name(request: pytest.FixtureRequest) -> LibraryName:
+    return cast("LibraryName", request.param)

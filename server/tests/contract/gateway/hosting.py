@@ -1,0 +1,78 @@
+"""A listener on one of the libraries, and receivers that remember what they were told."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tidings.gateway.socket.choose import LibraryName, library
+from tidings.gateway.socket.listener import SocketListener
+from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.socket.ports import Admit, CloseCode, Socket, Upgrade, admit_all
+
+
+@dataclass
+class Guest:
+    """One connection, as the gateway would hold it. Echoes, unless told what else to do."""
+
+    socket: Socket
+    upgrade: Upgrade
+    on_text: Callable[["Guest", bytes], None] | None = None
+    messages: list[bytes] = field(default_factory=list)
+    closes: list[int] = field(default_factory=list)
+
+    def on_message(self, data: bytes) -> None:
+        self.messages.append(data)
+        if self.on_text is None:
+            self.socket.send(data)
+        else:
+            self.on_text(self, data)
+
+    def on_close(self, code: int) -> None:
+        self.closes.append(code)
+
+
+@dataclass
+class Hosted:
+    listener: SocketListener
+    guests: list[Guest] = field(default_factory=list)
+    faults: list[tuple[str, BaseException]] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return self.listener.port
+
+    @property
+    def guest(self) -> Guest:
+        """The only one so far."""
+        assert len(self.guests) == 1
+        return self.guests[0]
+
+
+@asynccontextmanager
+async def hosted(
+    name: LibraryName,
+    options: ListenOptions | None = None,
+    *,
+    admit: Admit = admit_all,
+    on_text: Callable[[Guest, bytes], None] | None = None,
+) -> AsyncIterator[Hosted]:
+    """Every fault that nobody expected fails the test: `faults` must be emptied by who provokes them."""
+
+    def on_open(socket: Socket, upgrade: Upgrade) -> Guest:
+        host.guests.append(Guest(socket, upgrade, on_text))
+        return host.guests[-1]
+
+    def report(what: str, error: BaseException) -> None:
+        host.faults.append((what, error))
+
+    options = options or ListenOptions(linger_s=1.0)
+    listener = SocketListener(library(name), options, on_open, report=report, admit=admit)
+    host = Hosted(listener)
+    await listener.start()
+    try:
+        yield host
+    finally:
+        await listener.close(CloseCode.GOING_AWAY)
+    assert host.faults == []
+    assert len(listener.sockets) == 0
+    assert [guest for guest in host.guests if len(guest.closes) != 1] == [], "each one is told its end once"

@@ -1,0 +1,111 @@
+"""Thousands of connections: they come, they go, and the memory they took comes back."""
+
+import asyncio
+import gc
+import json
+import resource
+import time
+
+import psutil
+import pytest
+from contract.gateway.hosting import Guest, hosted
+from contract.gateway.raw_client import RawClient, request
+from fixtures.loops import until
+
+from tidings.gateway.admission import AdmissionOptions, admission, settled_within_s
+from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.options import ListenOptions
+
+COUNT = 2_000
+
+
+@pytest.fixture
+def enough_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * COUNT + 200
+    if hard < wanted:
+        pytest.skip(f"{wanted} open files are needed, {hard} are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+
+
+async def _come_and_go(port: int, count: int) -> None:
+    clients = []
+    for _ in range(count // 100):
+        clients += await asyncio.gather(*(RawClient.open(port) for _ in range(100)))
+    for client in clients:
+        client.reset()
+
+
+@pytest.mark.usefixtures("enough_files")
+async def test_the_memory_of_connections_that_left_is_used_again(name: LibraryName) -> None:
+    """The first round shows what they take; two more must not add to it."""
+    resident = []
+    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+        for _ in range(3):
+            await _come_and_go(host.port, COUNT)
+            await until(lambda: not host.listener.sockets)
+            host.guests.clear()
+            gc.collect()
+            resident.append(psutil.Process().memory_info().rss / 1_024)
+        assert host.listener.tally.opened == host.listener.tally.closed == 3 * COUNT
+    growth_kb = (resident[-1] - resident[0]) / (2 * COUNT)
+    # A connection that stayed would be 5 KB and more; the allocator's own breathing is under 1.
+    assert growth_kb < 1.5, f"{growth_kb:.2f} KB a connection stay behind: {resident}"
+
+
+@pytest.mark.usefixtures("enough_files")
+async def test_no_object_of_a_connection_outlives_it(name: LibraryName) -> None:
+    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+        await _come_and_go(host.port, 200)
+        await until(lambda: not host.listener.sockets)
+        kinds = {type(guest.socket).__name__ for guest in host.guests}
+        host.guests.clear()
+        gc.collect()
+        left = [o for o in gc.get_objects() if type(o).__name__ in {*kinds, "Door", Guest.__name__}]
+        assert left == []
+
+
+async def _persistent(port: int) -> tuple[RawClient, int]:
+    """Comes back when told; how often it was sent away."""
+    refusals = 0
+    while True:
+        client = await RawClient.connect(port)
+        answer = await client.ask(request())
+        if answer.status == 101:
+            return client, refusals
+        assert answer.status == 503, answer
+        client.reset()
+        refusals += 1
+        await asyncio.sleep(json.loads(answer.body)["retry_after_ms"] / 1_000)
+
+
+@pytest.mark.usefixtures("enough_files")
+async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: LibraryName) -> None:
+    count, options = 600, AdmissionOptions(connects_per_s=200, burst=100)
+    began = time.monotonic()
+    async with hosted(name, admit=admission(options, time.monotonic)) as host:
+        arrived = await asyncio.gather(*(_persistent(host.port) for _ in range(count)))
+        took_s = time.monotonic() - began
+        assert len(host.listener.sockets) == count
+        for client, _ in arrived:
+            client.reset()
+    assert sum(refusals for _, refusals in arrived) > 0, "nobody was ever sent away"
+    assert (count - options.burst) / options.connects_per_s <= took_s <= settled_within_s(count, options) + 2
+
+
+async def test_floods_that_fill_every_read_do_not_swell_the_buffers(name: LibraryName) -> None:
+    """A peer that always has more to send must not be given ever larger buffers."""
+    flood = b"\x8a\x80abcd" * 200_000  # pongs that nobody asked for: nothing is kept of them
+    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+        clients = [await RawClient.connect(host.port) for _ in range(20)]
+        for client in clients:
+            assert (await client.ask(request())).status == 101
+        gc.collect()
+        before = psutil.Process().memory_info().rss
+        for client in clients:
+            client.send(flood)
+            await client.writer.drain()
+        grown_kb = (psutil.Process().memory_info().rss - before) / 1_024 / len(clients)
+        for client in clients:
+            client.reset()
+        assert grown_kb < 150, f"{grown_kb:.0f} KB a connection"

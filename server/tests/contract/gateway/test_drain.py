@@ -1,0 +1,60 @@
+"""Draining a listener: who leaves when told, who has to be closed."""
+
+import asyncio
+import time
+
+import pytest
+from contract.gateway.hosting import hosted
+from contract.gateway.raw_client import RawClient, close_frame
+
+from tidings.gateway.drain import Drain, Drained, DrainOptions
+from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.socket.ports import Socket
+
+SPREAD_S = 0.5
+
+
+async def _obedient(client: RawClient) -> float:
+    """Leaves when it was told to; returns when that was."""
+    after_ms = int((await client.frame()).payload)
+    await asyncio.sleep(after_ms / 1_000)
+    client.send(close_frame(1001))
+    assert await client.close_code() == 1001
+    assert await client.ended()
+    return after_ms / 1_000
+
+
+def tell(socket: Socket, after_ms: int) -> None:
+    socket.send(str(after_ms).encode())
+
+
+async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name: LibraryName) -> None:
+    options = DrainOptions(spread_s=SPREAD_S, grace_s=0.3, close_code=3_001)
+    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+        clients = [await RawClient.open(host.port) for _ in range(20)]
+        deaf = await RawClient.open(host.port)
+        leaving = [asyncio.ensure_future(_obedient(client)) for client in clients]
+        draining = asyncio.ensure_future(Drain(host.listener, tell, options).run())
+        moments = await asyncio.gather(*leaving)
+        assert max(moments) - min(moments) > SPREAD_S / 2
+        assert (await deaf.frame()).payload.isdigit()
+        assert await deaf.close_code() == 3_001
+        deaf.send(close_frame(3_001))
+        assert await draining == Drained(told=21, left=20, closed=1)
+        with pytest.raises(ConnectionRefusedError):
+            await RawClient.connect(host.port)
+        for client in [*clients, deaf]:
+            client.reset()
+
+
+async def test_a_gateway_whose_devices_have_left_does_not_wait_on(name: LibraryName) -> None:
+    options = DrainOptions(spread_s=30.0)
+    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+        client = await RawClient.open(host.port)
+        began = time.monotonic()
+        draining = asyncio.ensure_future(Drain(host.listener, tell, options).run())
+        await client.frame()
+        client.reset()
+        assert await draining == Drained(told=1, left=1, closed=0)
+        assert time.monotonic() - began < 10

@@ -1,0 +1,214 @@
+"""How connections end: by either side, by silence, by slowness, by the network."""
+
+import asyncio
+import socket
+import time
+
+from contract.gateway.hosting import Guest, hosted
+from contract.gateway.raw_client import CLOSE, PING, TEXT, Got, RawClient, close_frame, frame, request, text
+from fixtures.loops import until
+
+from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.options import ListenOptions, TcpOptions
+
+BOUND_BYTES = 100_000
+SLOW = ListenOptions(send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, linger_s=0.5)
+
+
+async def test_the_peers_close_is_answered_in_kind(name: LibraryName) -> None:
+    async with hosted(name) as host:
+        for raw, code in [(close_frame(1000, "bye"), 1000), (close_frame(4_321), 4_321)]:
+            async with await RawClient.open(host.port) as client:
+                client.send(raw)
+                assert await client.close_code() == code
+                assert await client.ended()
+        await until(lambda: [guest.closes for guest in host.guests] == [[1000], [4_321]])
+
+
+async def test_a_close_without_a_code_is_answered_without_one(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        client.send(frame(CLOSE, b""))
+        assert await client.frame() == Got(CLOSE, b"")
+        assert await client.ended()
+        await until(lambda: host.guest.closes == [1005])
+
+
+async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        client.send(close_frame(1000) + close_frame(4_321) + text("and more"))
+        assert await client.close_code() == 1000
+        assert await client.ended()
+        await until(lambda: host.guest.closes == [1000])
+
+
+async def test_who_leaves_need_not_finish_a_message(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        client.send(frame(TEXT, b"half of", fin=False) + close_frame(1000))
+        assert await client.close_code() == 1000
+        assert await client.ended()
+        assert host.guest.messages == []
+
+
+async def test_our_close_says_its_code_and_reason_and_waits_for_the_answer(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        host.guest.socket.close(3_001, "ü" * 100)
+        said = await client.frame()
+        assert said.code == 3_001
+        assert said.payload[2:].decode() == "ü" * 61, "cut to what a control frame holds, between characters"
+        client.send(text("too late") + close_frame(3_001))
+        assert await client.ended()
+        await until(lambda: host.guest.closes == [3_001])
+        assert host.guest.messages == []
+
+
+async def test_the_first_close_counts_and_nothing_is_sent_after_it(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        guest = host.guest
+        guest.socket.send(b"last words")
+        guest.socket.close(3_001)
+        guest.socket.close(3_002)
+        guest.socket.send(b"unheard")
+        assert await client.frame() == Got(TEXT, b"last words")
+        assert await client.close_code() == 3_001
+        client.send(close_frame(1000))
+        assert await client.ended()
+        await until(lambda: guest.closes == [3_001])
+        guest.socket.send(b"to nobody")
+        guest.socket.close(3_003)
+        guest.socket.abort()
+        assert guest.socket.buffered_bytes == 0
+
+
+async def test_a_peer_that_never_answers_a_close_is_hung_up_on(name: LibraryName) -> None:
+    options = ListenOptions(linger_s=0.2)
+    async with hosted(name, options) as host, await RawClient.open(host.port) as client:
+        host.guest.socket.close(3_001)
+        assert await client.close_code() == 3_001
+        assert await client.ended()
+        await until(lambda: host.guest.closes == [3_001], within_s=3)
+
+
+async def test_a_lost_connection_is_told_as_1006(name: LibraryName) -> None:
+    async with hosted(name) as host:
+        (await RawClient.open(host.port)).reset()
+        await until(lambda: host.guests[0].closes == [1006])
+        (await RawClient.open(host.port)).hang_up()
+        await until(lambda: host.guests[1].closes == [1006])
+
+
+async def test_a_reset_in_the_middle_of_a_frame_or_of_our_writing_harms_nobody(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as witness:
+        for raw in (text("x" * 1_000)[:500], frame(TEXT, b"part", fin=False), text("y" * 60_000) * 5):
+            client = await RawClient.open(host.port)
+            client.send(raw)
+            await client.writer.drain()
+            client.reset()
+        await until(lambda: len(host.listener.sockets) == 1)
+        witness.send(text("well"))
+        assert await witness.frame() == Got(TEXT, b"well")
+
+
+async def test_an_abort_hangs_up_without_a_word(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        host.guest.socket.abort()
+        assert await client.ended()
+        await until(lambda: host.guest.closes == [1006])
+
+
+def _fill(guest: Guest, count: int = 2_000) -> int:
+    """Send until it is closed; the most that was ever buffered."""
+    most = 0
+    for _ in range(count):
+        guest.socket.send(b"x" * 1_000)
+        most = max(most, guest.socket.buffered_bytes)
+    return most
+
+
+async def test_a_reader_that_never_reads_is_closed_at_the_bound_and_memory_stays_bounded(
+    name: LibraryName,
+) -> None:
+    async with hosted(name, SLOW) as host:
+        client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
+        async with client:
+            assert (await client.ask(request())).status == 101
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]  # a full transport it is
+            most = _fill(host.guest)
+            assert BOUND_BYTES < most < BOUND_BYTES + 3_000
+            assert host.listener.tally.too_slow == 1
+            await until(lambda: host.guest.closes == [3_008], within_s=5)
+
+
+async def test_a_slow_reader_that_reads_on_finds_everything_in_order_and_then_the_close(
+    name: LibraryName,
+) -> None:
+    options = ListenOptions(send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, linger_s=5.0)
+    async with hosted(name, options) as host:
+        client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
+        async with client:
+            assert (await client.ask(request())).status == 101
+            for number in range(5_000):
+                host.guest.socket.send(str(number).encode() * 20)
+            got = []
+            while (one := await client.frame()).opcode == TEXT:
+                got.append(one.payload)
+            assert 100 < len(got) < 5_000, "some were never sent: the device resumes"
+            assert got == [str(number).encode() * 20 for number in range(len(got))]
+            assert one.code == 3_008
+            assert b"resume" in one.payload
+            client.send(close_frame(3_008))
+            assert await client.ended()
+
+
+async def test_pings_whose_pongs_nobody_reads_are_bounded_too(name: LibraryName) -> None:
+    async with hosted(name, SLOW) as host:
+        client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
+        async with client:
+            assert (await client.ask(request())).status == 101
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]  # as above
+            flood = frame(PING, b"x" * 125) * 500
+            began = time.monotonic()
+            while host.listener.tally.too_slow == 0 and time.monotonic() - began < 10:
+                client.send(flood)
+                await asyncio.sleep(0)
+            assert host.listener.tally.too_slow == 1
+            assert host.guest.socket.buffered_bytes < 3 * BOUND_BYTES
+
+
+async def test_a_connection_that_keeps_up_is_not_closed_however_much_goes_through_it(
+    name: LibraryName,
+) -> None:
+    async with hosted(name, SLOW) as host, await RawClient.open(host.port) as client:
+        for _ in range(100):
+            for _ in range(20):
+                host.guest.socket.send(b"x" * 1_000)
+            for _ in range(20):
+                assert (await client.frame()).opcode == TEXT
+        assert host.listener.tally.too_slow == 0
+
+
+async def test_the_listeners_close_ends_every_connection_within_the_linger_time(name: LibraryName) -> None:
+    async with hosted(name, ListenOptions(linger_s=0.4)) as host:
+        polite, silent = await RawClient.open(host.port), await RawClient.open(host.port)
+        at_the_door = await RawClient.connect(host.port)
+        await until(lambda: len(host.listener._doors) == 1)
+        closing = asyncio.ensure_future(host.listener.close(1001, "going away"))
+        assert await polite.close_code() == 1001
+        polite.send(close_frame(1001))
+        began = time.monotonic()
+        await closing
+        assert time.monotonic() - began < 3
+        assert [guest.closes for guest in host.guests] == [[1001], [1001]]
+        for client in (polite, silent, at_the_door):
+            client.reset()
+
+
+async def test_accepted_connections_have_the_options_of_the_listener(name: LibraryName) -> None:
+    tcp = TcpOptions(keepalive_idle_s=77, unacknowledged_s=33, send_buffer_bytes=40_000)
+    async with hosted(name, ListenOptions(tcp=tcp, linger_s=1.0)) as host, await RawClient.open(host.port):
+        transport = host.guest.socket._transport  # type: ignore[attr-defined]  # a look inside
+        sock = transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 77
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 33_000
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 80_000

@@ -1,0 +1,199 @@
+"""Messages and frames on an open connection: what is taken, what is answered, what is refused with which code."""
+
+import asyncio
+import time
+
+import pytest
+from contract.gateway.hosting import Guest, hosted
+from contract.gateway.raw_client import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    PING,
+    PONG,
+    TEXT,
+    Got,
+    RawClient,
+    close_frame,
+    frame,
+    request,
+    text,
+)
+from fixtures.loops import until
+
+from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.options import ListenOptions
+
+SMALL = ListenOptions(max_message_bytes=1_000, linger_s=1.0)
+
+
+async def test_a_text_comes_in_whole_and_goes_out_whole(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        for size in (0, 1, 125, 126, 127, 65_535, 65_536):
+            payload = b"x" * size
+            client.send(text(payload))
+            assert await client.frame() == Got(TEXT, payload)
+        assert host.guest.messages[1] == b"x"
+
+
+async def test_frames_may_come_byte_by_byte_or_many_at_once(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        for byte in text("slow"):
+            client.send(bytes([byte]))
+            await client.writer.drain()
+            await asyncio.sleep(0)
+        assert await client.frame() == Got(TEXT, b"slow")
+        client.send(b"".join(text(str(n)) for n in range(200)))
+        assert [(await client.frame()).payload for _ in range(200)] == [str(n).encode() for n in range(200)]
+
+
+async def test_a_frame_may_follow_the_request_in_one_packet(name: LibraryName) -> None:
+
+    async with hosted(name) as host, await RawClient.connect(host.port) as client:
+        eager = b"x" * 5_000
+        answer = await client.ask(request() + text(eager))
+        assert answer.status == 101
+        assert await client.frame() == Got(TEXT, eager)
+
+
+async def test_fragments_are_one_message_and_pings_may_come_between(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        client.send(frame(TEXT, "grü".encode()[:3], fin=False))
+        client.send(frame(PING, b"there?"))
+        client.send(frame(CONTINUATION, "grü".encode()[3:], fin=False))
+        client.send(frame(CONTINUATION, b"", fin=True))
+        assert await client.frame() == Got(PONG, b"there?")
+        assert await client.frame() == Got(TEXT, "grü".encode())
+        assert host.guest.messages == ["grü".encode()]
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (frame(TEXT, b"plain", masked=False), 1002),
+        (frame(TEXT, b"compressed?", rsv=4), 1002),
+        (frame(TEXT, b"reserved", rsv=1), 1002),
+        (frame(0x3, b"unknown"), 1002),
+        (frame(0xB, b"unknown control"), 1002),
+        (frame(CONTINUATION, b"of nothing"), 1002),
+        (frame(TEXT, b"one", fin=False) + frame(TEXT, b"another"), 1002),
+        (frame(PING, b"in parts", fin=False), 1002),
+        (frame(PING, b"x" * 126), 1002),
+        (frame(BINARY, b"\x00\x01"), 1003),
+        (frame(BINARY, b"\x00\x01", fin=False), 1003),
+        (text(b"\xff\xfe"), 1007),
+        (text(b"\xed\xa0\x80"), 1007),
+        (text("ü".encode()[:1]), 1007),
+        (frame(TEXT, b"ok", fin=False) + frame(CONTINUATION, b"\xc3", fin=True), 1007),
+        (frame(TEXT, b"\xff", fin=False), 1007),
+        (text("x" * 1_001), 1009),
+        (frame(TEXT, b"x" * 600, fin=False) + frame(CONTINUATION, b"x" * 401, fin=True), 1009),
+        (b"\x81\xff\x00\x00\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00", 1009),
+        (b"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", 1009),
+        (close_frame(999), 1002),
+        (close_frame(1005), 1002),
+        (close_frame(1006), 1002),
+        (close_frame(0), 1002),
+        (close_frame(2999), 1002),
+        (close_frame(5000), 1002),
+        (frame(CLOSE, b"\x03"), 1002),
+        (frame(CLOSE, b"\x03\xe8\xff"), 1007),
+    ],
+    ids=lambda value: value.hex()[:24] if isinstance(value, bytes) else str(value),
+)
+async def test_a_violation_is_answered_by_its_code_and_the_end(
+    name: LibraryName, raw: bytes, code: int
+) -> None:
+    async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
+        client.send(raw)
+        answered = await client.close_code()
+        client.send(close_frame(answered))
+        # The highest bit of a length may not be set: too long, or wrong, both are right.
+        assert answered in ({1002, 1009} if raw[2:3] == b"\xff" else {code})
+        assert await client.ended()
+        assert [guest.messages for guest in host.guests] == [[]]
+
+
+async def test_what_follows_a_violation_is_not_delivered(name: LibraryName) -> None:
+    async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
+        client.send(text("before") + text(b"\xff") + text("after"))
+        assert await client.frame() == Got(TEXT, b"before")
+        assert await client.close_code() == 1007
+        client.send(text("later") + close_frame(1000))
+        assert await client.ended()
+        assert host.guest.messages == [b"before"]
+
+
+async def test_a_message_of_endless_empty_fragments_takes_no_memory(name: LibraryName) -> None:
+    async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
+        client.send(frame(TEXT, b"a", fin=False))
+        for _ in range(20):
+            client.send(frame(CONTINUATION, b"", fin=False) * 500)
+            await client.writer.drain()
+        client.send(frame(CONTINUATION, b"z", fin=True))
+        assert await client.frame() == Got(TEXT, b"az")
+        assert host.guest.messages == [b"az"]
+
+
+async def test_a_ping_is_answered_with_its_payload_and_counts_as_heard(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        before = host.guest.socket.received_at
+        await until(lambda: time.monotonic() > before + 0.01)
+        client.send(frame(PING, b"x" * 125) + frame(PONG, b"unasked"))
+        assert await client.frame() == Got(PONG, b"x" * 125)
+        assert host.guest.socket.received_at > before
+
+
+async def test_a_receiver_that_fails_is_reported_and_ends_its_connection_only(name: LibraryName) -> None:
+    def fail(guest: Guest, data: bytes) -> None:
+        if data == b"fail":
+            raise RuntimeError("the hub lost its mind")
+        guest.socket.send(data)
+
+    async with (
+        hosted(name, on_text=fail) as host,
+        await RawClient.open(host.port) as one,
+        await RawClient.open(host.port) as other,
+    ):
+        one.send(text("fail"))
+        assert await one.close_code() == 1011
+        other.send(text("well"))
+        assert await other.frame() == Got(TEXT, b"well")
+        assert [str(error) for _, error in host.faults] == ["the hub lost its mind"]
+        host.faults.clear()
+
+
+async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: LibraryName) -> None:
+    """With the reader behind, what was sent waits in buffers: none may be written over."""
+    sizes = [70_000, 10, 9_000, 1, 8_192, 8_193, 200_000, 3]
+
+    def flood(guest: Guest, _: bytes) -> None:
+        for round_ in range(3):
+            for size in sizes:
+                guest.socket.send(bytes([97 + round_]) * size)
+
+    wide = ListenOptions(send_bound_bytes=4_000_000, linger_s=1.0)
+    async with hosted(name, wide, on_text=flood) as host:
+        client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
+        async with client:
+            assert (await client.ask(request())).status == 101
+            client.send(text("go"))
+            for round_ in range(3):
+                for size in sizes:
+                    assert (await client.frame()).payload == bytes([97 + round_]) * size
+
+
+async def test_a_push_to_many_reaches_each_that_is_there(name: LibraryName) -> None:
+    async with hosted(name) as host:
+        clients = [await RawClient.open(host.port) for _ in range(5)]
+        host.guests[0].socket.close(3_001)
+        clients[1].reset()
+        await until(lambda: len(host.guests[1].closes) == 1)
+        for size in (10, 9_000):
+            host.listener.send_all([guest.socket for guest in host.guests], b"x" * size)
+        assert await clients[0].close_code() == 3_001
+        for client in clients[2:]:
+            assert await client.frame() == Got(TEXT, b"x" * 10)
+            assert await client.frame() == Got(TEXT, b"x" * 9_000)
+        for client in (clients[0], *clients[2:]):
+            client.reset()

@@ -1,0 +1,247 @@
+"""Opening a connection: which requests become a WebSocket, and what the others are told."""
+
+import asyncio
+import ipaddress
+import json
+import time
+
+import pytest
+from contract.gateway.hosting import hosted
+from contract.gateway.raw_client import TEXT, Got, RawClient, request, text
+from fixtures.loops import until
+
+from tidings.gateway.socket.choose import LibraryName, library
+from tidings.gateway.socket.options import ListenOptions, UpgradeRules
+from tidings.gateway.socket.ports import Admission, Refusal, Upgrade
+from tidings.kernel.errors import Code, TidingsError
+
+APP = "https://app.example"
+STRICT = ListenOptions(
+    rules=UpgradeRules(
+        origins=frozenset({APP}),
+        allows_no_origin=False,
+        subprotocols=("tidings.v2", "tidings.v1"),
+        max_head_bytes=2_000,
+        max_headers=20,
+    ),
+    linger_s=1.0,
+)
+ORIGIN = f"Origin: {APP}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (request(ORIGIN, path="/other"), 404),
+        (request(ORIGIN, method="POST"), 405),
+        (request(ORIGIN).replace(b"HTTP/1.1", b"HTTP/1.0"), 505),
+        (request(ORIGIN, without=("Upgrade",)), 426),
+        (request(ORIGIN, "Upgrade: h2c"), 426),
+        (request(ORIGIN, "Connection: keep-alive"), 426),
+        (request(ORIGIN, "Sec-WebSocket-Version: 8"), 426),
+        (request(ORIGIN, without=("Sec-WebSocket-Version",)), 426),
+        (request(ORIGIN, "Sec-WebSocket-Key: short"), 400),
+        (request(ORIGIN, without=("Sec-WebSocket-Key",)), 400),
+        (request(ORIGIN, without=("Host",)), 400),
+        (request(ORIGIN, "Content-Length: 3"), 400),
+        (request(ORIGIN, ORIGIN.lower()), 400),
+        (request(ORIGIN, "Sec-WebSocket-Protocol: mqtt"), 400),
+        (request(), 403),
+        (request("Origin: https://app.example.evil.example"), 403),
+        (request("Origin: http://app.example"), 403),
+        (request("Origin: null"), 403),
+        (request(ORIGIN, "X-Large: " + "x" * 2_000), 431),
+        (request(ORIGIN, *(f"X-{n}: y" for n in range(20))), 431),
+        (b"GET /v1/socket HTTP/1.1\r\nHost gateway\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (b"x" * 3_000, 400),
+    ],
+    ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else str(value),
+)
+async def test_a_request_that_must_not_upgrade_is_told_why(
+    name: LibraryName, raw: bytes, status: int
+) -> None:
+    async with hosted(name, STRICT) as host, await RawClient.connect(host.port) as client:
+        answer = await client.ask(raw)
+        assert answer.status == status
+        assert answer.headers["connection"] == "close"
+        assert json.loads(answer.body)["status"] == status
+        assert await client.ended()
+        assert host.guests == []
+        assert host.listener.tally.refused == {status: 1}
+
+
+async def test_an_allowed_origin_and_a_known_subprotocol_come_in(name: LibraryName) -> None:
+    offered = "Sec-WebSocket-Protocol: mqtt, tidings.v1, tidings.v2"
+    async with hosted(name, STRICT) as host, await RawClient.connect(host.port) as client:
+        answer = await client.ask(request(ORIGIN, offered, "User-Agent: raw", path="/v1/socket?token=secret"))
+        assert answer.status == 101
+        assert answer.headers["sec-websocket-protocol"] == "tidings.v2"
+        upgrade = host.guest.upgrade
+        assert (upgrade.origin, upgrade.subprotocol, upgrade.user_agent) == (APP, "tidings.v2", "raw")
+        assert upgrade.path == "/v1/socket"
+
+
+async def test_the_answer_to_the_key_is_that_of_the_rfc(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.connect(host.port) as client:
+        answer = await client.ask(request("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
+        assert answer.headers["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+
+
+async def test_no_extension_is_agreed_on_unless_compression_is_asked_for(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.connect(host.port) as client:
+        answer = await client.ask(request("Sec-WebSocket-Extensions: permessage-deflate"))
+        assert answer.status == 101
+        assert "sec-websocket-extensions" not in answer.headers
+
+
+async def test_websockets_compresses_when_asked_and_picows_says_that_it_cannot() -> None:
+    with pytest.raises(TidingsError, match="picows does not compress"):
+        library("picows", compresses=True)
+    async with (
+        hosted("websockets", ListenOptions(compresses=True, linger_s=1.0)) as host,
+        await RawClient.connect(host.port) as client,
+    ):
+        answer = await client.ask(request("Sec-WebSocket-Extensions: permessage-deflate"))
+        assert answer.headers["sec-websocket-extensions"].startswith("permessage-deflate")
+        client.send(text("a" * 5_000))
+        first, second = await client.reader.readexactly(2)
+        assert (first, second < 126) == (0xC1, True), "one text frame, compressed"
+
+
+@pytest.mark.parametrize(
+    ("trusted", "headers", "client_address"),
+    [
+        ((), ["X-Forwarded-For: 203.0.113.9"], "127.0.0.1"),
+        (("127.0.0.0/8",), ["X-Forwarded-For: 203.0.113.9"], "203.0.113.9"),
+        (("127.0.0.0/8",), ["X-Forwarded-For: 198.51.100.1, 203.0.113.9"], "203.0.113.9"),
+        (("127.0.0.0/8", "10.0.0.0/8"), ["X-Forwarded-For: 203.0.113.9, 10.1.2.3"], "203.0.113.9"),
+        (("127.0.0.0/8",), ["Forwarded: for=203.0.113.9"], "127.0.0.1"),
+    ],
+)
+async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
+    name: LibraryName, trusted: tuple[str, ...], headers: list[str], client_address: str
+) -> None:
+    networks = tuple(ipaddress.ip_network(network) for network in trusted)
+    options = ListenOptions(rules=UpgradeRules(trusted_proxies=networks), linger_s=1.0)
+    async with hosted(name, options) as host, await RawClient.open(host.port, *headers):
+        assert host.guest.upgrade.client == client_address
+
+
+@pytest.mark.parametrize("raw", [b"", b"GET /v1/socket HTTP/1.1\r\nHost: slow", b"GET"])
+async def test_a_slow_request_is_cut_off_in_time(name: LibraryName, raw: bytes) -> None:
+    options = ListenOptions(handshake_s=0.2, linger_s=1.0)
+    async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
+        began = time.monotonic()
+        assert (await client.ask(raw)).status == 408
+        assert await client.ended()
+        assert time.monotonic() - began < 5
+
+
+async def test_dripping_bytes_does_not_buy_time(name: LibraryName) -> None:
+    options = ListenOptions(handshake_s=0.3, linger_s=1.0)
+    async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
+        client.send(b"GET /v1/socket HTTP/1.1\r\nX-Drip: ")
+        answer = asyncio.ensure_future(client.answer())
+        began = time.monotonic()
+        while not answer.done() and time.monotonic() - began < 5:
+            client.send(b"x")
+            await asyncio.sleep(0.02)
+        assert (await answer).status == 408
+
+
+async def test_admission_refuses_before_the_upgrade_and_says_when_to_return(name: LibraryName) -> None:
+    def admit(upgrade: Upgrade) -> Admission:
+        assert upgrade.client == "127.0.0.1"
+        return Refusal(503, Code.OVERLOADED, "Too many at once", retry_after_ms=1_200)
+
+    async with hosted(name, admit=admit) as host, await RawClient.connect(host.port) as client:
+        answer = await client.ask(request())
+        assert answer.status == 503
+        assert answer.headers["retry-after"] == "2"
+        assert json.loads(answer.body) == {
+            "status": 503,
+            "code": "overloaded",
+            "title": "Too many at once",
+            "retry_after_ms": 1_200,
+        }
+        assert host.guests == []
+
+
+async def test_admission_may_take_its_time_and_nothing_is_lost_meanwhile(name: LibraryName) -> None:
+    decided = asyncio.Event()
+
+    async def admit(_: Upgrade) -> Admission:
+        await decided.wait()
+        return None
+
+    async with hosted(name, admit=admit) as host, await RawClient.connect(host.port) as client:
+        client.send(request() + text("eager"))
+        await until(lambda: host.listener._doors)
+        client.send(text("still waiting"))
+        decided.set()
+        assert (await client.answer()).status == 101
+        assert await client.frame() == Got(TEXT, b"eager")
+        assert await client.frame() == Got(TEXT, b"still waiting")
+
+
+async def test_admission_that_never_answers_ends_with_the_handshake_time(name: LibraryName) -> None:
+    async def admit(_: Upgrade) -> Admission:
+        await asyncio.Event().wait()
+        return None
+
+    options = ListenOptions(handshake_s=0.2, linger_s=1.0)
+    async with hosted(name, options, admit=admit) as host, await RawClient.connect(host.port) as client:
+        assert (await client.ask(request())).status == 408
+        await until(lambda: not host.listener._doors)
+
+
+async def test_admission_that_fails_lets_nobody_in(name: LibraryName) -> None:
+    async def admit(_: Upgrade) -> Admission:
+        raise RuntimeError("no bucket")
+
+    async with hosted(name, admit=admit) as host, await RawClient.connect(host.port) as client:
+        assert (await client.ask(request())).status == 500
+        assert [str(error) for _, error in host.faults] == ["no bucket"]
+        host.faults.clear()
+
+
+async def test_a_full_gateway_refuses_until_somebody_leaves(name: LibraryName) -> None:
+    options = ListenOptions(max_connections=2, linger_s=1.0, full_retry_ms=(100, 200))
+    async with hosted(name, options) as host:
+        first, second = await RawClient.open(host.port), await RawClient.open(host.port)
+        async with await RawClient.connect(host.port) as third:
+            answer = await third.ask(request())
+            assert answer.status == 503
+            assert 100 <= json.loads(answer.body)["retry_after_ms"] <= 200
+        first.reset()
+        await until(lambda: len(host.listener.sockets) == 1)
+        async with await RawClient.open(host.port) as fourth:
+            fourth.send(text("in"))
+            assert await fourth.frame() == Got(TEXT, b"in")
+        second.reset()
+
+
+async def test_a_crowd_at_the_door_waits_in_the_kernel_and_comes_in_later(name: LibraryName) -> None:
+    options = ListenOptions(max_handshakes=2, handshake_s=0.3, linger_s=1.0)
+    async with hosted(name, options) as host:
+        idle = [await RawClient.connect(host.port) for _ in range(5)]
+        await until(lambda: len(host.listener._doors) == 2)
+        client = await RawClient.connect(host.port)
+        assert (await client.ask(request())).status == 101
+        assert len(host.listener._doors) <= 2
+        for other in [*idle, client]:
+            other.reset()
+
+
+async def test_who_is_at_the_door_when_accepting_stops_is_sent_away(name: LibraryName) -> None:
+    async with hosted(name) as host, await RawClient.connect(host.port) as client:
+        await until(lambda: host.listener._doors)
+        client.send(b"GET /v1/socket HTTP/1.1\r\n")
+        async with await RawClient.open(host.port) as inside:
+            host.listener.stop_accepting()
+            assert (await client.answer()).status == 503
+            inside.send(text("still in"))
+            assert await inside.frame() == Got(TEXT, b"still in")
+            with pytest.raises(ConnectionRefusedError):
+                await RawClient.connect(host.port)

@@ -1,0 +1,116 @@
+"""Two gateways behind proxies that cut connections: nothing twice, nothing lost, for a client that keeps its keys."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import cycle
+
+from faults.proxy import Direction, Freeze, TcpProxy
+from fixtures.gateway import Device, House
+from fixtures.loops import until
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+MESSAGES = 40
+_LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
+
+
+class Sender:
+    """Keeps key and `after` of a message from its first try on, and goes to the next gateway when it is cut off."""
+
+    def __init__(self, house: House, user: str, ports: list[int]) -> None:
+        self._house, self._user, self._ports = house, user, cycle(ports)
+        self._device: Device | None = None
+        self._held = 1
+        self.tries = self.repeats = 0
+
+    async def send(self, chat: str, key: str) -> int:
+        message = {"chat": chat, "client_message_id": key, "after": self._held, "text": key}
+        while True:
+            self.tries += 1
+            try:
+                answer = await (await self._connected()).ask("send", **message)
+            except _LOST:
+                self._device = None
+                continue
+            if "sequence" in answer:
+                self.repeats += answer.get("is_repeat", False)
+                self._held = answer["sequence"]
+                return self._held
+            assert answer["retryable"], answer
+
+    async def _connected(self) -> Device:
+        if self._device is None:
+            device = await Device.open(next(self._ports))
+            assert "user" in await device.connect(self._house.token(self._user), device=self._user)
+            self._device = device
+        return self._device
+
+    async def history(self, chat: str) -> list[dict[str, object]]:
+        device = await self._connected()
+        page = await device.ask("history", chat=chat, after=0, limit=200)
+        entries = [entry for entry in page["entries"] if entry.get("kind") is None]
+        return sorted(entries, key=lambda entry: int(entry["sequence"]))
+
+    async def close(self) -> None:
+        if self._device is not None:
+            await self._device.close()
+
+
+@asynccontextmanager
+async def cutting(*proxies: TcpProxy) -> AsyncIterator[list[int]]:
+    """Again and again, in the middle of whatever goes on. How many were cut."""
+    cuts: list[int] = []
+
+    async def cut() -> None:
+        for number, proxy in enumerate(cycle(proxies)):
+            await asyncio.sleep(0.15)
+            cuts.append(await asyncio.to_thread(proxy.cut, reset=number % 3 == 0))
+
+    task = asyncio.create_task(cut())
+    try:
+        yield cuts
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_cut_off_again_and_again_nothing_is_lost_and_nothing_comes_twice(house: House) -> None:
+    await house.found()
+    one, two = house.start(), house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY="websockets")
+    chat = (await house.direct("anna", "ben")).chat
+    with TcpProxy("127.0.0.1", one.socket_port) as first, TcpProxy("127.0.0.1", two.socket_port) as second:
+        anna = Sender(house, "anna", [first.port, second.port])
+        ben = Sender(house, "ben", [second.port, first.port])
+        async with cutting(first, second) as cuts:
+            await asyncio.gather(_all(anna, chat, "a"), _all(ben, chat, "b"))
+        seen = [await sender.history(chat) for sender in (anna, ben)]
+        await asyncio.gather(anna.close(), ben.close())
+    for entries in seen:
+        texts = [str(entry["text"]) for entry in entries]
+        assert [text for text in texts if text[0] == "a"] == [f"a-{n:03}" for n in range(MESSAGES)]
+        assert [text for text in texts if text[0] == "b"] == [f"b-{n:03}" for n in range(MESSAGES)]
+    assert sum(cuts) > 3, "the proxies cut nobody: nothing was tried"
+    assert anna.tries + ben.tries > 2 * MESSAGES
+    assert one.faults() + two.faults() == []
+
+
+async def _all(sender: Sender, chat: str, name: str) -> None:
+    for n in range(MESSAGES):
+        await sender.send(chat, f"{name}-{n:03}")
+
+
+async def test_a_send_whose_answer_is_lost_is_found_by_its_repeat_at_another_gateway(house: House) -> None:
+    await house.found()
+    one, two = house.start(), house.start()
+    chat = (await house.direct("anna", "ben")).chat
+    with TcpProxy("127.0.0.1", one.socket_port) as proxy:
+        anna = Sender(house, "anna", [proxy.port, two.socket_port])
+        assert await anna.send(chat, "before") == 2
+        with proxy.fault(Freeze(Direction.TO_CLIENT)):
+            sending = asyncio.create_task(anna.send(chat, "lost"))
+            await until(lambda: one.metric('socket_calls_total{kind="send",outcome="ok"}') == 2)
+            proxy.cut()
+            assert await sending == 3
+        assert (anna.repeats, anna.tries) == (1, 3)
+        assert [entry["text"] for entry in await anna.history(chat)] == ["before", "lost"]
+        await anna.close()

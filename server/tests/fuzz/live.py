@@ -1,0 +1,136 @@
+"""`just fuzz live`: mutated frames over real sockets to a live gateway.
+
+Each is answered, or the connection is closed by the table; the gateway logs no error and does not grow.
+"""
+
+import argparse
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import msgspec
+import psutil
+from contract.gateway.raw_client import CLOSE, RawClient
+from fixtures.gateway import Gateway, House
+from fixtures.installation import installation
+from load.crowd import connect_frame, text
+
+from fuzz.mutation import mutated
+from tidings.gateway.socket.ports import CloseCode as SocketCode
+from tidings.wire.close_codes import CloseCode
+from tidings.wire.frames.table import PUSH_OF
+
+AT_ONCE = 24
+IN_A_WRITE = 12
+LAST_ID = 2**53 - 1
+_ASK_LAST = text(b'{"id":%d,"ping":{}}' % LAST_ID)
+_KNOWN = {int(code): code.name.lower() for code in (*CloseCode, SocketCode.INVALID_TEXT, SocketCode.TOO_BIG)}
+_ENDED = (ConnectionError, asyncio.IncompleteReadError)
+
+
+def start(house: House, library: str) -> Gateway:
+    """The user's rate bounds what reaches the engines; what is refused by it is answered all the same."""
+    return house.start(
+        TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
+        TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
+        TIDINGS_GATEWAY_CONNECT_BURST="100000",
+        TIDINGS_LIMITS_USER_RATE="200/s",
+        TIDINGS_LIMITS_USER_BURST="200",
+        TIDINGS_LIMITS_TENANT_RATE="100000/s",
+        TIDINGS_LIMITS_TENANT_BURST="100000",
+    )
+
+
+class Fuzz:
+    """Devices at once, each of which sends until it is closed, and then comes anew."""
+
+    def __init__(self, port: int, token: str, seed: int) -> None:
+        self._port = port
+        self._token = token
+        self._chance = Random(seed)
+        self.sent = 0
+        self.seen: Counter[str] = Counter()
+
+    async def run(self, count: int) -> None:
+        wanted = self.sent + count
+        await asyncio.gather(*(self._devices(wanted, f"d-{n}") for n in range(AT_ONCE)))
+
+    async def _devices(self, wanted: int, name: str) -> None:
+        while self.sent < wanted:
+            async with await RawClient.open(self._port) as client:
+                try:
+                    if self._chance.random() < 0.9:
+                        await self._connect(client, name)
+                    while self.sent < wanted and await self._exchange(client):
+                        pass
+                except _ENDED:
+                    self.seen["reset"] += 1
+
+    async def _connect(self, client: RawClient, name: str) -> None:
+        client.send(connect_frame(self._token, name))
+        while self._take(msgspec.json.decode((await client.frame()).payload)) != 1:
+            pass
+
+    async def _exchange(self, client: RawClient) -> bool:
+        """A few frames and a last one that has to be answered, unless it came to a close. Is it still open?"""
+        client.send(b"".join(self._frames()) + _ASK_LAST)
+        while True:
+            got = await client.frame()
+            if got.opcode == CLOSE:
+                self.seen[f"close {_KNOWN[got.code]}"] += 1
+                return False
+            if self._take(msgspec.json.decode(got.payload)) == LAST_ID:
+                return True
+
+    def _frames(self) -> Iterator[bytes]:
+        for _ in range(IN_A_WRITE):
+            self.sent += 1
+            yield text(mutated(self._chance))
+
+    def _take(self, frame: dict[str, dict[str, object]]) -> object:
+        kind = next(name for name in frame if name != "id")
+        assert kind in {"ok", "error"} or kind in PUSH_OF, frame
+        self.seen[str(frame[kind]["code"]) if kind == "error" else kind] += 1
+        return frame.get("id")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="just fuzz live", description=__doc__)
+    parser.add_argument("--count", type=int, default=1_000_000, help="frames that the gateway has taken in")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--library", default="picows", choices=["picows", "websockets"])
+    parser.add_argument("--minutes", type=float, default=10.0, help="and then it is enough")
+    given = parser.parse_args()
+    with installation() as house:
+        gateway = start(house, given.library)
+        fuzz = Fuzz(gateway.socket_port, house.token("anna"), given.seed)
+        print(json.dumps({"library": given.library, **asyncio.run(_measured(gateway, fuzz, given))}))
+        for name, times in fuzz.seen.most_common():
+            print(f"{name:28} {times:>9,}")
+
+
+async def _measured(gateway: Gateway, fuzz: Fuzz, given: argparse.Namespace) -> dict[str, float]:
+    process, ends_at = psutil.Process(gateway.popen.pid), time.monotonic() + given.minutes * 60
+    await fuzz.run(given.count // 10)
+    warm_kb = process.memory_info().rss / 1_024
+    while taken(gateway) < given.count and time.monotonic() < ends_at:
+        await fuzz.run(20_000)
+    return {
+        "frames_sent": fuzz.sent,
+        "frames_taken_in": taken(gateway),
+        "grown_kb": round(process.memory_info().rss / 1_024 - warm_kb),
+        "logged_errors": len(gateway.faults()),
+        "gateway_cpu_s": round(sum(process.cpu_times()[:2]), 1),
+    }
+
+
+def taken(gateway: Gateway) -> float:
+    """What the gateway has heard: frames behind a close are sent and not heard."""
+    return gateway.metric('socket_frames_total{way="in"}')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Devices by the thousand: as little client as can authenticate, so that one process can be all of them."""
+
+import asyncio
+import json
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from contract.gateway.raw_client import CLOSE, RawClient, request
+
+_NO_MASK = b"\0\0\0\0"
+
+
+def text(payload: bytes) -> bytes:
+    """A masked frame whose mask changes nothing: legal, and no work."""
+    size = len(payload)
+    if size < 126:
+        return struct.pack("!BB", 0x81, 0x80 | size) + _NO_MASK + payload
+    if size < 65_536:
+        return struct.pack("!BBH", 0x81, 0x80 | 126, size) + _NO_MASK + payload
+    return struct.pack("!BBQ", 0x81, 0x80 | 127, size) + _NO_MASK + payload
+
+
+def connect_frame(token: str, device: str) -> bytes:
+    body = {"credential": token, "protocol": 1, "device": device}
+    return text(json.dumps({"id": 1, "connect": body}).encode())
+
+
+@dataclass
+class Arrived:
+    """`refusals`: how often it was sent away before."""
+
+    client: RawClient
+    refusals: int
+
+
+async def arrive(port: int, token: str, device: str) -> Arrived:
+    """Comes back when told, as often as it takes, until it is welcomed."""
+    refusals = 0
+    while True:
+        client, wait_ms = await _try(port, token, device)
+        if wait_ms is None:
+            return Arrived(client, refusals)
+        client.reset()
+        refusals += 1
+        await asyncio.sleep(wait_ms / 1_000)
+
+
+async def _try(port: int, token: str, device: str) -> tuple[RawClient, int | None]:
+    client = await RawClient.connect(port)
+    answer = await client.ask(request())
+    if answer.status != 101:
+        assert answer.status == 503, answer
+        return client, int(json.loads(answer.body)["retry_after_ms"])
+    client.send(connect_frame(token, device))
+    told = await _answer(client)
+    return client, None if "ok" in told else int(told["error"]["retry_after_ms"])
+
+
+async def _answer(client: RawClient) -> dict[str, Any]:
+    while True:
+        got = await client.frame()
+        assert got.opcode != CLOSE, got
+        frame: dict[str, Any] = json.loads(got.payload)
+        if frame.get("id") == 1:
+            return frame

@@ -1,0 +1,101 @@
+"""`just storm-gateway`: devices that all connect at once to one gateway, and come back when they are told.
+
+All are in within the stated time; when they have left, their memory is used again by the next.
+"""
+
+import argparse
+import asyncio
+import json
+import resource
+import time
+from dataclasses import asdict, dataclass
+
+import psutil
+from fixtures.gateway import Gateway, House
+from fixtures.installation import installation
+from fixtures.loops import until
+
+from load.crowd import Arrived, arrive
+from tidings.gateway.admission import AdmissionOptions, settled_within_s
+
+_GONE_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True)
+class Wave:
+    """One storm. `kb_each`: what the gateway grew by for each device while all were in."""
+
+    clients: int
+    refusals: int
+    in_s: float
+    stated_s: float
+    cpu_us_each: float
+    kb_each: float
+    left_kb: float
+
+
+def start(house: House, options: AdmissionOptions, library: str) -> Gateway:
+    return house.start(
+        TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
+        TIDINGS_GATEWAY_CONNECTS_PER_S=str(options.connects_per_s),
+        TIDINGS_GATEWAY_CONNECT_BURST=str(options.burst),
+        TIDINGS_GATEWAY_MAX_CONNECTIONS="12000",
+        TIDINGS_LIMITS_TENANT_RATE="100000/s",
+        TIDINGS_LIMITS_TENANT_BURST="100000",
+    )
+
+
+async def wave(gateway: Gateway, tokens: list[str], options: AdmissionOptions) -> Wave:
+    process, port = psutil.Process(gateway.popen.pid), gateway.socket_port
+    before_kb, cpu_s, began = _kb(process), _cpu_s(process), time.monotonic()
+    arrived = await asyncio.gather(*(arrive(port, token, f"d-{n}") for n, token in enumerate(tokens)))
+    in_s = time.monotonic() - began
+    assert gateway.metric("socket_devices") == len(tokens)
+    cpu_us = (_cpu_s(process) - cpu_s) / len(tokens) * 1e6
+    kb_each = (_kb(process) - before_kb) / len(tokens)
+    await _leave(gateway, arrived)
+    return Wave(
+        clients=len(tokens),
+        refusals=sum(each.refusals for each in arrived),
+        in_s=round(in_s, 2),
+        stated_s=round(settled_within_s(len(tokens), options), 2),
+        cpu_us_each=round(cpu_us, 1),
+        kb_each=round(kb_each, 2),
+        left_kb=round(_kb(process) - before_kb, 1),
+    )
+
+
+async def _leave(gateway: Gateway, arrived: list[Arrived]) -> None:
+    for each in arrived:
+        each.client.reset()
+    await until(lambda: gateway.metric("socket_open") == 0, _GONE_WITHIN_S)
+
+
+def _kb(process: psutil.Process) -> float:
+    return float(process.memory_info().rss / 1_024)
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="just storm-gateway", description=__doc__)
+    parser.add_argument("--clients", type=int, default=5_000)
+    parser.add_argument("--waves", type=int, default=3)
+    parser.add_argument("--library", default="picows", choices=["picows", "websockets"])
+    given = parser.parse_args()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * given.clients + 1_000), hard))
+    options = AdmissionOptions()
+    with installation() as house:
+        gateway = start(house, options, given.library)
+        tokens = [house.token(f"user-{n}") for n in range(given.clients)]
+        for _ in range(given.waves):
+            print(json.dumps(asdict(asyncio.run(wave(gateway, tokens, options)))), flush=True)
+        print(json.dumps({"library": given.library, "logged_errors": len(gateway.faults())}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The bucket and its bookings, and a storm of devices on a simulated clock."""
+
+import heapq
+import random
+
+import pytest
+
+from tidings.gateway.admission import AdmissionOptions, ConnectBucket, admission, settled_within_s
+from tidings.gateway.socket.ports import Refusal, Upgrade
+
+OPTIONS = AdmissionOptions(connects_per_s=500, burst=500, jitter_s=1.0, max_wait_s=60.0)
+
+
+def storm(
+    clients: int, options: AdmissionOptions, seed: int, latency_s: float = 0.05
+) -> tuple[list[float], int]:
+    """All connect at time 0 and come back when told. When each got in, and the most tries of one."""
+    draw = random.Random(seed).random
+    bucket = ConnectBucket(options, 0.0, draw)
+    arrivals = [(draw() * latency_s, client, 1) for client in range(clients)]
+    heapq.heapify(arrivals)
+    entered, most_tries = [], 0
+    while arrivals:
+        now, client, tries = heapq.heappop(arrivals)
+        wait_ms = bucket.take(now)
+        most_tries = max(most_tries, tries)
+        if wait_ms is None:
+            entered.append(now)
+        else:
+            heapq.heappush(arrivals, (now + wait_ms / 1_000 + draw() * latency_s, client, tries + 1))
+    return entered, most_tries
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("clients", [600, 5_000, 20_000])
+def test_a_storm_is_all_in_within_the_stated_time(clients: int, seed: int) -> None:
+    entered, _ = storm(clients, OPTIONS, seed)
+    assert len(entered) == clients
+    assert max(entered) <= settled_within_s(clients, OPTIONS)
+
+
+def test_nobody_is_sent_away_many_times() -> None:
+    assert storm(5_000, OPTIONS, seed=1)[1] <= 4
+
+
+def test_no_second_of_a_storm_lets_in_more_than_the_rate_and_the_burst() -> None:
+    entered = sorted(storm(5_000, OPTIONS, seed=2)[0])
+    most = max(sum(start <= at < start + 1 for at in entered) for start in entered[::50])
+    assert most <= OPTIONS.burst + OPTIONS.connects_per_s + 1
+
+
+def test_those_who_are_told_to_wait_come_back_evenly() -> None:
+    bucket = ConnectBucket(OPTIONS, 0.0, random.Random(3).random)
+    waits_ms = [wait for _ in range(3_000) if (wait := bucket.take(0.0)) is not None]
+    assert len(waits_ms) == 2_500
+    per_second = [sum(s * 1_000 <= wait < (s + 1) * 1_000 for wait in waits_ms) for s in range(1, 5)]
+    assert all(400 < count < 600 for count in per_second), per_second
+
+
+def test_a_calm_second_lets_everybody_in_at_once() -> None:
+    bucket = ConnectBucket(OPTIONS, 0.0, lambda: 0.5)
+    assert [bucket.take(n / 400) for n in range(2_000)] == [None] * 2_000
+
+
+def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() -> None:
+    options = AdmissionOptions(connects_per_s=10, burst=1, jitter_s=1.0, max_wait_s=5.0)
+    bucket = ConnectBucket(options, 0.0, random.Random(4).random)
+    waits_ms = [wait for _ in range(1_000) if (wait := bucket.take(0.0)) is not None]
+    assert max(waits_ms) <= 6_000
+    assert all(2_500 <= wait <= 5_000 for wait in waits_ms[50:])
+    assert bucket.take(20.0) is None, "who never returned does not stand in the way"
+
+
+def test_the_door_is_told_with_a_code_and_a_time() -> None:
+    now = [0.0]
+    admit = admission(AdmissionOptions(connects_per_s=1, burst=1), lambda: now[0])
+    upgrade = Upgrade("/", "192.0.2.1", None, None, "", None, None)
+    assert admit(upgrade) is None
+    refused = admit(upgrade)
+    assert isinstance(refused, Refusal)
+    assert refused.status == 503
+    assert 1_000 <= (refused.retry_after_ms or 0) <= 2_000

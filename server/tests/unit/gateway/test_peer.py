@@ -1,0 +1,180 @@
+"""A peer joins socket, connection and calls; the hub knows who is here. Without a network and without engines."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+from fixtures.loops import until
+from unit.gateway.stages import CONNECT
+
+from tidings.accounts.model import Principal
+from tidings.gateway.calls import Calls
+from tidings.gateway.dispatch import Dispatch
+from tidings.gateway.hub import DeviceKey, Hub
+from tidings.gateway.limits import Limits
+from tidings.gateway.peer import Peer, Shared
+from tidings.gateway.ports import UseCases
+from tidings.gateway.socket.ports import Socket, Upgrade
+from tidings.gateway.timers import Timers
+from tidings.gateway.traffic import NoMeasure, Traffic
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import DeviceId, MessageId, TenantId, UserId
+from tidings.messages.send import Sent
+from tidings.wire.close_codes import CloseCode
+
+UPGRADE = Upgrade("/v1/socket", "192.0.2.1", None, None, "", None, None)
+KEY = DeviceKey(TenantId("acme"), UserId("anna"), DeviceId("phone"))
+SEND = b'{"id":%d,"send":{"chat":"c","client_message_id":"k","text":"hi"}}'
+
+
+@dataclass(eq=False)
+class Wire:
+    """The socket: what was said on it."""
+
+    upgrade: Upgrade = UPGRADE
+    received_at: float = 0.0
+    buffered_bytes: int = 0
+    sent: list[bytes] = field(default_factory=list)
+    closed: tuple[int, str] | None = None
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+    def close(self, code: int, reason: str = "") -> None:
+        self.closed = self.closed or (code, reason)
+
+    def abort(self) -> None: ...
+
+    @property
+    def frames(self) -> list[dict[str, Any]]:
+        return [msgspec.json.decode(data) for data in self.sent]
+
+
+class World:
+    """`gate` holds every send and every credential until it is set."""
+
+    def __init__(self, **limits: int) -> None:
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.now = 100.0
+        self.faults: list[str] = []
+        self.traffic = Traffic()
+        self.timers: Timers[Peer] = Timers(0.25)
+        self.hub: Hub[Peer] = Hub(_send_all, self.traffic)
+        cases = UseCases(credentials=self, send=self._send, change=None, history=None, marking=None)  # type: ignore[arg-type]
+        wanted = Limits(**limits)
+        self.calls = Calls(NoMeasure(), lambda what, _: self.faults.append(what), wanted.user_in_flight)
+        self.shared = Shared(
+            dispatch=Dispatch(cases=cases, limits=wanted, clock=SystemClock()),
+            hub=self.hub,
+            timers=self.timers,
+            calls=self.calls,
+            traffic=self.traffic,
+            now=lambda: self.now,
+        )
+
+    async def verify(self, bearer: str, /) -> Principal:
+        await self.gate.wait()
+        return Principal(
+            tenant=KEY.tenant, user=KEY.user, device=DeviceId("phone" if bearer == "c" else bearer)
+        )
+
+    async def _send(self, *_: object, **__: object) -> Sent:
+        await self.gate.wait()
+        return Sent(MessageId("c.2"), sequence=2, is_repeat=False)
+
+    async def device(self, credential: str = "c") -> tuple[Wire, Peer]:
+        wire = Wire()
+        peer = Peer(self.shared, wire, UPGRADE)
+        peer.on_message(CONNECT.replace(b'"c"', f'"{credential}"'.encode()))
+        await until(lambda: len(wire.sent) == 2 or wire.closed)
+        return wire, peer
+
+
+def _send_all(sockets: Iterable[Socket], data: bytes) -> None:
+    for socket in sockets:
+        socket.send(data)
+
+
+async def test_a_push_is_the_same_object_for_every_device_and_tells_who_is_away() -> None:
+    world = World()
+    (one, _), (two, _) = await world.device("phone"), await world.device("laptop")
+    frame = b'{"ping":{}}'
+    other, away = KEY._replace(device=DeviceId("laptop")), KEY._replace(user=UserId("ben"))
+    assert world.hub.push(frame, [KEY, away, other]) == [away]
+    assert one.sent[-1] is frame
+    assert two.sent[-1] is frame
+    assert (world.traffic.frames_out, world.traffic.bytes_out) == (6, sum(map(len, one.sent + two.sent)))
+
+
+async def test_the_end_of_one_that_was_replaced_does_not_take_the_newer_away() -> None:
+    world = World()
+    older, peer = await world.device()
+    newer, _ = await world.device()
+    assert older.closed == (CloseCode.REPLACED, "replaced")
+    assert newer.closed is None
+    peer.on_close(CloseCode.REPLACED)
+    assert world.hub.push(b"{}", [KEY]) == []
+    assert newer.sent[-1] == b"{}"
+    assert older.sent[-1] != b"{}"
+
+
+async def test_an_answer_after_the_end_is_dropped_and_lets_nobody_in() -> None:
+    world = World()
+    world.gate.clear()
+    wire = Wire()
+    peer = Peer(world.shared, wire, UPGRADE)
+    peer.on_message(CONNECT)
+    peer.on_close(1006)
+    world.gate.set()
+    await until(lambda: len(world.calls) == 0)
+    assert (wire.sent, len(world.hub), len(world.timers), world.shared.peers) == ([], 0, 0, {})
+    assert (world.faults, world.traffic.closes) == ([], {"abnormal": 1})
+
+
+async def test_a_user_has_so_many_calls_in_flight_over_all_his_devices() -> None:
+    world = World(user_in_flight=3)
+    (one, first), (two, second) = await world.device("phone"), await world.device("laptop")
+    world.gate.clear()
+    for n in range(10, 14):
+        (first if n % 2 else second).on_message(SEND % n)
+    refused = [frame for frame in one.frames + two.frames if "error" in frame]
+    assert [frame["error"]["code"] for frame in refused] == [Code.RATE_LIMITED]
+    world.gate.set()
+    await until(lambda: len(world.calls) == 0)
+    first.on_message(SEND % 20)
+    await until(lambda: one.frames[-1].get("id") == 20)
+    assert one.frames[-1]["ok"]["sequence"] == 2
+
+
+async def test_time_that_passes_pings_and_then_closes() -> None:
+    world = World()
+    wire, _ = await world.device()
+    for _ in range(200):
+        world.now += 0.25
+        for peer in world.timers.due(world.now):
+            peer.tick()
+    assert wire.frames[2:] == [{"ping": {}}]
+    assert wire.closed is not None
+    assert wire.closed[0] == CloseCode.SILENT
+    assert (len(world.hub), len(world.timers)) == (0, 0)
+
+
+async def test_calls_that_do_not_end_are_cut_off_when_it_stops() -> None:
+    world = World()
+    _, peer = await world.device()
+    world.gate.clear()
+    peer.on_message(SEND % 9)
+    assert await world.calls.settled(0.01) == 1
+    assert (len(world.calls), world.faults) == (0, [])
+
+
+@pytest.mark.parametrize(("code", "name"), [(4002, "slow_consumer"), (1001, "going_away"), (3999, "other")])
+def test_closes_are_counted_by_name_and_never_by_what_a_device_makes_up(code: int, name: str) -> None:
+    traffic = Traffic()
+    traffic.closed(code)
+    assert traffic.closes == {name: 1}

@@ -1,0 +1,59 @@
+"""The gateway's settings on their way to its sockets."""
+
+import ipaddress
+import resource
+from pathlib import Path
+
+import pytest
+import trustme
+
+from tidings.gateway.socket.options import ListenOptions
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.settings.gateway import GatewaySettings
+from tidings.run.sockets import admission_options, listen_options, open_enough_files
+
+
+def listened(given: GatewaySettings) -> ListenOptions:
+    return listen_options(given, slow_close_code=4_002, slow_close_reason="slow")
+
+
+def test_lists_are_split_and_networks_are_networks() -> None:
+    given = GatewaySettings(
+        origins="https://a.example, https://b.example", trusted_proxies="10.0.0.0/8, 192.0.2.7"
+    )
+    rules = listened(given).rules
+    assert rules.origins == {"https://a.example", "https://b.example"}
+    assert rules.trusted_proxies == (
+        ipaddress.ip_network("10.0.0.0/8"),
+        ipaddress.ip_network("192.0.2.7/32"),
+    )
+
+
+def test_the_settings_defaults_are_those_of_the_options() -> None:
+    """Two places with one truth; whoever changes one is told of the other."""
+    made, meant = listened(GatewaySettings(port=0)), ListenOptions()
+    different = {"slow_close_code", "slow_close_reason"}
+    assert {f for f in ListenOptions.__slots__ if getattr(made, f) != getattr(meant, f)} == different
+    assert admission_options(GatewaySettings()).connects_per_s == 500
+
+
+def test_a_network_that_is_none_is_a_fault_of_the_settings() -> None:
+    with pytest.raises(TidingsError, match=r"trusted_proxies: .*10\.0\.0\.1/8") as caught:
+        listened(GatewaySettings(trusted_proxies="10.0.0.1/8"))
+    assert caught.value.code is Code.SETTINGS_INVALID
+
+
+def test_a_certificate_is_read_and_one_that_is_missing_is_told(tmp_path: Path) -> None:
+    chain = tmp_path / "chain.pem"
+    trustme.CA().issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(chain)
+    assert listened(GatewaySettings(tls_certificate=chain)).tls is not None
+    with pytest.raises(TidingsError, match="tls_certificate"):
+        listened(GatewaySettings(tls_certificate=tmp_path / "none.pem"))
+
+
+def test_too_few_open_files_are_told_before_the_start() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY:
+        pytest.skip("this machine allows any number")
+    with pytest.raises(TidingsError, match="open files are needed"):
+        open_enough_files(GatewaySettings(max_connections=hard))
