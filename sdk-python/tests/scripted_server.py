@@ -66,6 +66,8 @@ class ScriptedServer:
     hellos: list[Frame] = field(default_factory=list)
     sockets: list[ServerConnection] = field(default_factory=list)
     connections: int = 0
+    watch: Callable[[str, Frame], None] = lambda _kind, _body: None
+    complaints: list[Exception] = field(default_factory=list)
     shut: tuple[int, bytes] | None = None
     refuse_connect: list[tuple[Frame | None, int, str]] = field(default_factory=list)
 
@@ -84,6 +86,7 @@ class ScriptedServer:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         await self._server.wait_closed()
+        assert not self.complaints, self.complaints
 
     def keys(self, chat: str) -> list[str]:
         return [entry["client_message_id"] for entry in self.logs[chat]]
@@ -163,6 +166,10 @@ class ScriptedServer:
     async def _received(self, socket: ServerConnection, number: int, frame: Frame) -> None:
         ((kind, body),) = ((name, body) for name, body in frame.items() if name != "id")
         self.seen.append(Seen(number, kind, body))
+        try:
+            self.watch(kind, body)
+        except (AssertionError, KeyError) as complaint:
+            self.complaints.append(complaint)
         if "id" not in frame:
             return
         fault = next(self._faults, PLAIN)

@@ -113,7 +113,7 @@ async def test_a_reader_that_is_slow_or_not_there_costs_a_bounded_queue_and_no_e
             await server.push_entry("g1", sequence)
         await server.push(typing={"chat": "g1", "user": "ben"})
         await until(lambda: client.dropped_events)
-        assert client._feed.room == 0
+        assert client._running._feed.room == 0
         assert await entries(client, 100) == list(range(1, 101))
 
 

@@ -22,8 +22,8 @@ def client_at(house: House, port: int, user: str, outbox: Path) -> Client:
         return house.token(user)
 
     url = f"ws://127.0.0.1:{port}/v1/socket"
-    dialling = Dialling(url=url, proxy=None, backoff_first_s=0.05, backoff_longest_s=0.2)
-    return Client(url, token, store=FileStore(outbox), device=f"{user}-1", dialling=dialling)
+    dialling = Dialling(url=url, device=f"{user}-1", proxy=None, backoff_first_s=0.05, backoff_longest_s=0.2)
+    return Client(url, token, store=FileStore(outbox), dialling=dialling)
 
 
 @asynccontextmanager

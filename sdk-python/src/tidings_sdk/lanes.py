@@ -124,6 +124,7 @@ class Lanes:
             self._positions.committed(row.chat, verdict.sequence)
             self._outcomes.accepted(row, verdict)
         elif isinstance(verdict, Rejected):
+            self._positions.doubt(row.chat)
             self._outcomes.rejected(row, verdict.error)
 
     async def _first_after(self, chat: str, epoch: int) -> int:

@@ -21,7 +21,7 @@ class _Held:
 @final
 class Positions:
     def __init__(self, known: Mapping[str, int] | None = None) -> None:
-        self._chats = {chat: _Held(position, head=position) for chat, position in (known or {}).items()}
+        self._chats = {chat: _Held(position) for chat, position in (known or {}).items()}
 
     def told(self) -> dict[str, int]:
         """For `connect` and `resume`."""
@@ -32,12 +32,17 @@ class Positions:
         return held.position if held else None
 
     def head(self, chat: str) -> int | None:
-        """The highest sequence known to be committed: what a new message is sent `after`. None: nothing is known.
+        """The highest sequence seen committed, by this process: what a new message is sent `after`. None: ask.
 
-        It may be above the position. A key that was never sent stands nowhere, so least of all below there.
+        It may be above the position. A key that was never sent stands nowhere, so least of all below there. A position
+        out of the store may be from long ago, and from before a membership ended and began anew.
         """
         held = self._chats.get(chat)
-        return held.head if held and (held.head or held.position is not None) else None
+        return held.head or None if held else None
+
+    def doubt(self, chat: str) -> None:
+        """A send was refused: the next one asks where the log is, as the user may have been away in between."""
+        self._of(chat).head = 0
 
     def committed(self, chat: str, sequence: int) -> None:
         """Seen in an answer or a row. The position stays: an answer is not the entry."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal, Protocol, final
 
-import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, WebSocketException
 
@@ -33,17 +32,16 @@ from tidings_sdk.connection import (
     Write,
 )
 from tidings_sdk.credentials import Credentials
-from tidings_sdk.errors import ClientTooOld, CredentialRefused, NotAnswered, Stopped, TidingsError
+from tidings_sdk.errors import NotAnswered, Stopped, TidingsError
 from tidings_sdk.events import StateChanged
 from tidings_sdk.frames.connecting import Welcome
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.pace import Pace
+from tidings_sdk.returning import Returning
 
 SDK = "tidings-python/0.1.0"
 _MAX_FRAME_BYTES = 16 * 2**20
 _LEAVING_S = 5.0
-_CLIENT_ERRORS = range(400, 500)
-_LATER = frozenset({408, 425, 429})
 _log = logging.getLogger("tidings_sdk")
 
 
@@ -52,16 +50,13 @@ class Dialling:
     """How sockets are opened, and how patient the client is."""
 
     url: str
+    device: str | None = None
     ssl: tls.SSLContext | None = None
     proxy: str | Literal[True] | None = True
     open_within_s: float = 10.0
     answer_within_s: float = 30.0
     backoff_first_s: float = FIRST_S
     backoff_longest_s: float = LONGEST_S
-
-
-class _Problem(msgspec.Struct):
-    retry_after_ms: int | None = None
 
 
 class Listener(Protocol):
@@ -92,6 +87,7 @@ class Session:
         self._credentials = credentials
         self._listener = listener
         self._backoff = Backoff(random.random, dialling.backoff_first_s, dialling.backoff_longest_s)
+        self._returning = Returning(credentials, self._backoff)
         self._connection: Connection | None = None
         self._waiting: dict[int, asyncio.Future[Body]] = {}
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
@@ -161,9 +157,12 @@ class Session:
                 await self._serve(socket, connection)
             return self._backoff.wait_s(self._now()), "left"
         except _Ended as end:
-            return self._after(end.code, end.reason), end.reason
+            return self._returning.after(end.code, end.reason, self._now()), end.reason
         except InvalidStatus as error:
-            return self._after_http(error), str(error)
+            refusal = error.response
+            return self._returning.after_http(
+                refusal.status_code, refusal.headers, refusal.body, self._now()
+            ), str(error)
         except InvalidURI as error:
             raise Stopped(str(error)) from error
         except (OSError, EOFError, WebSocketException) as error:
@@ -289,30 +288,6 @@ class Session:
             return _Ended(close_codes.for_refusal(self._refusal.code), self._refusal.message)
         return _Ended(close_codes.NO_CLOSE_FRAME, "The connection was lost.")
 
-    def _after(self, code: int, reason: str) -> float:
-        """How long to wait; raises where coming back is of no use."""
-        verdict = close_codes.verdict(code, reason)
-        own_s = self._backoff.wait_s(self._now(), verdict.retry_after_ms)
-        if verdict.wants_credential and self._credentials.can_renew():
-            was_fresh = self._credentials.is_fresh
-            self._credentials.renew()
-            if not was_fresh or not verdict.is_terminal:
-                return max(own_s, self._backoff.wait_s(self._now())) if was_fresh else own_s
-        if verdict.wants_credential or code in (close_codes.SIGNED_OUT, close_codes.FORBIDDEN):
-            raise CredentialRefused(f"The server closed with {code}: {reason}", code)
-        if verdict.is_terminal:
-            error = ClientTooOld if code == close_codes.PROTOCOL_UNSUPPORTED else Stopped
-            raise error(f"The server closed with {code}: {reason}", code)
-        return own_s
-
-    def _after_http(self, error: InvalidStatus) -> float:
-        """Something before the gateway answered. 4xx is a wrong address or origin, but for those that mean "later"."""
-        status, told_s = error.response.status_code, error.response.headers.get("Retry-After", "")
-        if status in _CLIENT_ERRORS and status not in _LATER:
-            raise Stopped(f"{self._dialling.url} answered with HTTP {status}.") from error
-        told_ms = _told_ms(error.response.body) or (int(told_s) * 1000 if told_s.isdigit() else None)
-        return self._backoff.wait_s(self._now(), told_ms)
-
     def _is_open(self) -> bool:
         return self._connection is not None and self._connection.is_let_in
 
@@ -327,11 +302,3 @@ class Session:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-def _told_ms(body: bytes | bytearray) -> int | None:
-    """The gateway refuses with a problem, as REST does; a proxy before it may say anything."""
-    try:
-        return msgspec.json.decode(body, type=_Problem).retry_after_ms
-    except msgspec.DecodeError:
-        return None
