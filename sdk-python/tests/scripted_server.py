@@ -54,6 +54,7 @@ class Seen:
 @dataclass
 class ScriptedServer:
     script: Iterable[str] = ()
+    port: int = 0
     window: int = 10_000
     is_pushing: bool = False
     epoch: int = 0
@@ -78,9 +79,15 @@ class ScriptedServer:
 
     async def __aenter__(self) -> Self:
         self._server: Server = await serve(
-            self._serve, "127.0.0.1", 0, process_request=self._door, close_timeout=1, ping_interval=None
+            self._serve,
+            "127.0.0.1",
+            self.port,
+            process_request=self._door,
+            close_timeout=1,
+            ping_interval=None,
         )
-        self.url = f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.url = f"ws://127.0.0.1:{self.port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -11,7 +11,7 @@ import pytest
 from faults.proxy import TcpProxy
 from fixtures.gateway import House
 
-from tidings_sdk import Client, Dialling, FileStore, NotSent, Refused
+from tidings_sdk import Client, FileStore, NotSent, Patience, Refused
 
 PLAIN = Path(__file__).parents[2] / "docs" / "tutorials" / "plain_client.py"
 MESSAGES = 40
@@ -22,8 +22,9 @@ def client_at(house: House, port: int, user: str, outbox: Path) -> Client:
         return house.token(user)
 
     url = f"ws://127.0.0.1:{port}/v1/socket"
-    dialling = Dialling(url=url, device=f"{user}-1", proxy=None, backoff_first_s=0.05, backoff_longest_s=0.2)
-    return Client(url, token, store=FileStore(outbox), dialling=dialling)
+    patience = Patience(backoff_first_s=0.05, backoff_longest_s=0.2)
+    store = FileStore(outbox)
+    return Client(url, token, store=store, device=f"{user}-1", proxy=None, patience=patience)
 
 
 @asynccontextmanager

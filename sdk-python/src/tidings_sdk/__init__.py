@@ -30,7 +30,7 @@ from tidings_sdk.frames.reading import ChatRow, Entry, HistoryPage, Reaction
 from tidings_sdk.frames.signs import PresencePush, TypingPush
 from tidings_sdk.frames.watermarks import Receipt
 from tidings_sdk.sending import Sending
-from tidings_sdk.session import Dialling
+from tidings_sdk.session import Patience
 from tidings_sdk.stores.file import FileStore
 from tidings_sdk.stores.memory import MemoryStore
 
@@ -41,7 +41,6 @@ __all__ = [
     "Client",
     "ClientTooOld",
     "CredentialRefused",
-    "Dialling",
     "Entry",
     "Event",
     "FileStore",
@@ -52,6 +51,7 @@ __all__ = [
     "NotAnswered",
     "NotSent",
     "OutboxFull",
+    "Patience",
     "PresencePush",
     "Reaction",
     "Receipt",

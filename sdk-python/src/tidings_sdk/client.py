@@ -11,7 +11,7 @@ from tidings_sdk.credentials import Credentials, Provider
 from tidings_sdk.device import Device
 from tidings_sdk.errors import Stopped
 from tidings_sdk.events import Event
-from tidings_sdk.session import Dialling
+from tidings_sdk.session import Dialling, Patience
 from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.stores.port import Store
 
@@ -22,7 +22,7 @@ class Client:
 
     `token`: the credential, or an async function that gets one when it is needed. `store`: where the outbox is kept;
     without one it ends with the process. `max_events`: how many events wait for their reader; beyond that entries are
-    read from the log later, anything else is dropped (`dropped_events`).
+    read from the log later, anything else is dropped (`dropped_events`). `proxy`: True is what the environment says.
     """
 
     def __init__(
@@ -36,11 +36,13 @@ class Client:
         proxy: str | Literal[True] | None = True,
         max_events: int = 1_000,
         max_outbox: int = 10_000,
-        dialling: Dialling | None = None,
+        patience: Patience | None = None,
     ) -> None:
         self._credentials = Credentials(token)
         self._store = store or MemoryStore()
-        self._dialling = dialling or Dialling(url=url, device=device, ssl=ssl, proxy=proxy)
+        self._dialling = Dialling(
+            url=url, device=device, ssl=ssl, proxy=proxy, patience=patience or Patience()
+        )
         self._max_events = max_events
         self._max_outbox = max_outbox
         self._device: Device | None = None

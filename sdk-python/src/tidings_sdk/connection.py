@@ -16,7 +16,7 @@ from tidings_sdk.codec import Answer, decode, encode
 from tidings_sdk.frames.connecting import Connect, Reconnect, Resume, ResumeAgain, Resumed, Welcome
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.signs import PingPush, Pong
-from tidings_sdk.frames.table import ANSWER_TO
+from tidings_sdk.frames.table import ANSWER_TO, PROTOCOL
 
 LET_IN_WITHIN_S: Final = 10.0
 GRACE_S: Final = 10.0
@@ -113,7 +113,7 @@ class Connection:
         first, self._parts = self._told()
         hello = Connect(
             credential=credential,
-            protocol=1,
+            protocol=PROTOCOL,
             device=device,
             sdk=sdk,
             epoch=epoch if first.positions else None,

@@ -47,7 +47,8 @@ class Device:
         self._settled = asyncio.Event()
         self._name = dialling.device
         self._session = Session(dialling, credentials, self)
-        backoff = new_backoff(dialling.backoff_first_s, dialling.backoff_longest_s)
+        patience = dialling.patience
+        backoff = new_backoff(patience.backoff_first_s, patience.backoff_longest_s)
         self._lanes = Lanes(
             self._session, self._outbox, self._positions, self, start=self._start, backoff=backoff
         )

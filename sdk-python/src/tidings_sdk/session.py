@@ -46,17 +46,24 @@ _log = logging.getLogger("tidings_sdk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialling:
-    """How sockets are opened, and how patient the client is."""
+class Patience:
+    """How long a client waits: for a socket, for an answer, and at most before the first and the later reconnects."""
 
-    url: str
-    device: str | None = None
-    ssl: tls.SSLContext | None = None
-    proxy: str | Literal[True] | None = True
     open_within_s: float = 10.0
     answer_within_s: float = 30.0
     backoff_first_s: float = FIRST_S
     backoff_longest_s: float = LONGEST_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialling:
+    """How sockets are opened. `proxy` True: as the environment says."""
+
+    url: str
+    device: str | None
+    ssl: tls.SSLContext | None
+    proxy: str | Literal[True] | None
+    patience: Patience
 
 
 class Listener(Protocol):
@@ -86,7 +93,8 @@ class Session:
         self._dialling = dialling
         self._credentials = credentials
         self._listener = listener
-        self._backoff = Backoff(random.random, dialling.backoff_first_s, dialling.backoff_longest_s)
+        patience = dialling.patience
+        self._backoff = Backoff(random.random, patience.backoff_first_s, patience.backoff_longest_s)
         self._returning = Returning(credentials, self._backoff)
         self._connection: Connection | None = None
         self._waiting: dict[int, asyncio.Future[Body]] = {}
@@ -113,7 +121,7 @@ class Session:
     async def ask(self, body: Body, *, epoch: int | None = None) -> Body:
         """The answer, which may be an `ErrorBody`. `epoch`: ask only there, for what is said in its sequences."""
         try:
-            async with asyncio.timeout(self._dialling.answer_within_s):
+            async with asyncio.timeout(self._dialling.patience.answer_within_s):
                 connection = await self._place()
                 if epoch is not None and epoch != self.epoch:
                     raise NotAnswered("The installation was restored meanwhile.")
@@ -184,7 +192,7 @@ class Session:
             dial.url,
             ssl=dial.ssl,
             proxy=dial.proxy,
-            open_timeout=dial.open_within_s,
+            open_timeout=dial.patience.open_within_s,
             ping_interval=None,
             close_timeout=1,
             compression=None,
