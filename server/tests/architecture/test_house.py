@@ -14,6 +14,7 @@ from tidings.run.cli import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "server" / "src" / "tidings"
+SDK = ROOT / "sdk-python" / "src" / "tidings_sdk"
 MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 40
 AVOIDED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
@@ -47,6 +48,7 @@ def anchors(text: str) -> set[str]:
 
 def test_there_is_code_to_look_at() -> None:
     assert len(python_files()) > 20
+    assert any(SDK in path.parents for path in python_files())
 
 
 @pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(ROOT)))
@@ -55,7 +57,7 @@ def test_files_and_functions_stay_short_and_well_named(path: Path) -> None:
     assert len(text.splitlines()) <= MAX_FILE_LINES, "split it by role"
     assert path.stem not in AVOIDED_NAMES, "a file is named after what it is for"
     tree = ast.parse(text)
-    if SOURCE in path.parents:
+    if {SOURCE, SDK} & set(path.parents):
         assert ast.get_docstring(tree), "a module says in a line what it is for"
         long = [f.name for f in functions(tree) if (f.end_lineno or 0) - f.lineno >= MAX_FUNCTION_LINES]
         assert long == []
@@ -106,7 +108,11 @@ def test_adrs_are_numbered_without_holes_and_listed() -> None:
 def test_the_words_of_the_glossary_are_not_replaced_by_the_words_to_avoid() -> None:
     """`conversation`, `room`, `participant` … would be second names for things that have one."""
     avoided = re.compile(r"\b(conversation|chatroom|participant|workspace_id|org_id)s?\b", re.IGNORECASE)
-    found = [p.relative_to(ROOT) for p in SOURCE.rglob("*.py") if avoided.search(p.read_text())]
+    found = [
+        p.relative_to(ROOT)
+        for p in chain(SOURCE.rglob("*.py"), SDK.rglob("*.py"))
+        if avoided.search(p.read_text())
+    ]
     assert found == []
 
 
@@ -117,8 +123,14 @@ def test_every_command_is_in_the_reference() -> None:
 
 def test_every_dependency_is_explained() -> None:
     server = tomllib.loads((ROOT / "server/pyproject.toml").read_text())["project"]
+    sdk = tomllib.loads((ROOT / "sdk-python/pyproject.toml").read_text())["project"]
     workspace = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
-    lists = [server["dependencies"], *server["optional-dependencies"].values(), *workspace.values()]
-    names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)} - {"tidings"}
+    lists = [
+        server["dependencies"],
+        sdk["dependencies"],
+        *server["optional-dependencies"].values(),
+        *workspace.values(),
+    ]
+    names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)} - {"tidings", "tidings-sdk"}
     page = (ROOT / "docs/explanation/dependencies.md").read_text()
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []

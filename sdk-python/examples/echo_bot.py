@@ -1,0 +1,26 @@
+"""Says again what others say: echo_bot.py URL OUTBOX, with the token in TIDINGS_TOKEN.
+
+The outbox is a file: a bot that is killed and started again sends what it had not sent, and nothing twice.
+"""
+
+import asyncio
+import os
+import sys
+
+from tidings_sdk import Client, FileStore, MessageAdded, SendRefused, StateChanged
+
+
+async def main(url: str, outbox: str) -> None:
+    async with Client(url, os.environ["TIDINGS_TOKEN"], store=FileStore(outbox)) as client:
+        async for event in client.events():
+            match event:
+                case MessageAdded(chat, entry) if entry.by != client.user and entry.text:
+                    _ = client.chat(chat).send(entry.text, reply_to=entry.sequence)
+                case SendRefused(chat, _, error):
+                    print(f"not sent to {chat}: {error}")
+                case StateChanged(state):
+                    print(state)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:3]))

@@ -1,0 +1,37 @@
+"""How long to wait before the next try. Pure: time and chance come from outside."""
+
+from collections.abc import Callable
+from math import inf
+from typing import Final, final
+
+FIRST_S: Final = 1.0
+LONGEST_S: Final = 30.0
+CALM_S: Final = 60.0
+"""After so long a time live, the next failure counts as the first."""
+
+
+@final
+class Backoff:
+    """`chance` gives numbers from 0 to 1: thousands of clients lose their server in the same moment."""
+
+    def __init__(
+        self, chance: Callable[[], float], first_s: float = FIRST_S, longest_s: float = LONGEST_S
+    ) -> None:
+        self._chance = chance
+        self._first_s = self._bound_s = first_s
+        self._longest_s = longest_s
+        self._live_since = inf
+
+    def is_live(self, now: float) -> None:
+        self._live_since = now
+
+    def wait_s(self, now: float, retry_after_ms: int | None = None, spread_ms: int = 0) -> float:
+        """What the server tells is kept to: it has spread it already. Else a random time under a bound that doubles."""
+        if now - self._live_since >= CALM_S:
+            self._bound_s = self._first_s
+        self._live_since = inf
+        bound_s = self._bound_s
+        self._bound_s = min(2 * bound_s, self._longest_s)
+        if retry_after_ms is not None:
+            return (retry_after_ms + spread_ms * self._chance()) / 1000
+        return bound_s * self._chance()

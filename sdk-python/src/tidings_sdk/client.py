@@ -1,0 +1,110 @@
+"""What an app holds: a client, from which chats and events come. What is behind it is `device`."""
+
+import ssl as tls
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Literal, Self, final
+
+from tidings_sdk.chat import Chat
+from tidings_sdk.connection import State
+from tidings_sdk.credentials import Credentials, Provider
+from tidings_sdk.device import Device
+from tidings_sdk.errors import Stopped
+from tidings_sdk.events import Event
+from tidings_sdk.session import Dialling, Patience
+from tidings_sdk.stores.memory import MemoryStore
+from tidings_sdk.stores.port import Store
+
+
+@final
+class Client:
+    """One device of one user. `async with` it; then chats send and `events()` tells, whatever the network does.
+
+    `token`: the credential, or an async function that gets one when it is needed. `store`: where the outbox is kept;
+    without one it ends with the process. `max_events`: how many events wait for their reader; beyond that entries are
+    read from the log later, anything else is dropped (`dropped_events`). `proxy`: True is what the environment says.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | Provider,
+        *,
+        store: Store | None = None,
+        device: str | None = None,
+        ssl: tls.SSLContext | None = None,
+        proxy: str | Literal[True] | None = True,
+        max_events: int = 1_000,
+        max_outbox: int = 10_000,
+        patience: Patience | None = None,
+    ) -> None:
+        self._credentials = Credentials(token)
+        self._store = store or MemoryStore()
+        self._dialling = Dialling(
+            url=url, device=device, ssl=ssl, proxy=proxy, patience=patience or Patience()
+        )
+        self._max_events = max_events
+        self._max_outbox = max_outbox
+        self._device: Device | None = None
+
+    async def __aenter__(self) -> Self:
+        """Does not wait for the connection: what is sent before it stands waits in the outbox."""
+        self._device = Device(
+            self._dialling,
+            self._credentials,
+            self._store,
+            max_events=self._max_events,
+            max_outbox=self._max_outbox,
+        )
+        self._device.run()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """What was not answered stays in the store."""
+        await self._running.close()
+
+    def chat(self, chat: str) -> Chat:
+        return Chat(self._running, chat)
+
+    def events(self) -> AsyncIterator[Event]:
+        """For one reader. An event counts as given when the next one is asked for; what was not comes again after
+        a crash, if the store survives it. Ends when the client is closed, raises `Stopped` if it can't go on.
+        """
+        return self._running.events()
+
+    async def settled(self) -> None:
+        """Until the outbox is empty. Raises `Stopped` if it can't get so."""
+        await self._running.settled()
+
+    @property
+    def state(self) -> State:
+        return self._running.state
+
+    @property
+    def user(self) -> str | None:
+        """As the server said; None before the first connection."""
+        return self._running.user
+
+    @property
+    def pending(self) -> int:
+        """How many wait in the outbox."""
+        return self._running.pending
+
+    @property
+    def dropped_events(self) -> int:
+        return self._running.dropped_events
+
+    def position(self, chat: str) -> int | None:
+        """Up to where this device holds the chat; None: it does not know it."""
+        return self._running.position(chat)
+
+    @property
+    def _running(self) -> Device:
+        if self._device is None:
+            raise Stopped("The client was not started: use it with `async with`.")
+        return self._device

@@ -1,0 +1,45 @@
+"""What a client does after a close: come back or not, when, and with which credential. Knows ranges, not the table."""
+
+import re
+from typing import Final, NamedTuple
+
+RECONNECT: Final = range(4000, 4500)
+TERMINAL: Final = range(4500, 5000)
+CREDENTIAL_EXPIRED: Final = 4006
+CREDENTIAL_INVALID: Final = 4500
+PROTOCOL_UNSUPPORTED: Final = 4504
+SIGNED_OUT: Final = 4506
+FORBIDDEN: Final = 4507
+NO_CLOSE_FRAME: Final = 1006
+
+_OUR_MISTAKE: Final = frozenset({1002, 1003, 1007, 1008, 1009, 1010})
+_RETRY_AFTER: Final = re.compile(r"\bretry_after_ms=(\d{1,9})\b")
+
+
+class Verdict(NamedTuple):
+    """`retry_after_ms` None: nothing was told, the client's own backoff decides."""
+
+    is_terminal: bool
+    retry_after_ms: int | None
+    wants_credential: bool
+
+
+def verdict(code: int, reason: str) -> Verdict:
+    told = _RETRY_AFTER.search(reason)
+    return Verdict(
+        is_terminal=code in TERMINAL or code in _OUR_MISTAKE,
+        retry_after_ms=int(told[1]) if told else None,
+        wants_credential=code in (CREDENTIAL_EXPIRED, CREDENTIAL_INVALID),
+    )
+
+
+_BY_REFUSAL: Final = {
+    "credential_invalid": CREDENTIAL_INVALID,
+    "credential_expired": CREDENTIAL_EXPIRED,
+    "forbidden": FORBIDDEN,
+}
+
+
+def for_refusal(error_code: str) -> int:
+    """`connect` was refused and the close that follows was cut off: what it would have said."""
+    return _BY_REFUSAL.get(error_code, NO_CLOSE_FRAME)

@@ -1,0 +1,253 @@
+"""One device of one user, inside: joins session, outbox, positions and feed. `client` is what an app sees of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, final
+
+from tidings_sdk.codec import check
+from tidings_sdk.connection import State
+from tidings_sdk.credentials import Credentials
+from tidings_sdk.errors import NotSent, Refused, Stopped, TidingsError, Unsettled, WrongStore
+from tidings_sdk.events import LOG_EVENTS, Event, Restored, SendRefused, Sent, StateChanged, of_entry
+from tidings_sdk.feed import Feed
+from tidings_sdk.filling import Filling
+from tidings_sdk.frames.connecting import Welcome
+from tidings_sdk.frames.reading import ChatRow, Entries, Entry, EntryPush, HistoryPage
+from tidings_sdk.frames.shape import Body, ErrorBody
+from tidings_sdk.frames.signs import PresencePush, TypingPush
+from tidings_sdk.frames.watermarks import Receipt
+from tidings_sdk.lanes import Lanes, new_backoff
+from tidings_sdk.outbox import Accepted, Outbox, Request, Row
+from tidings_sdk.positions import Positions
+from tidings_sdk.sending import Sending
+from tidings_sdk.session import Dialling, Session
+from tidings_sdk.stores.port import Owner, Store
+
+_KEEP_EVERY_S = 1.0
+
+
+@final
+class Device:
+    """Made in a running loop, and running from then on. It is what chats, session and lanes talk to."""
+
+    def __init__(
+        self, dialling: Dialling, credentials: Credentials, store: Store, *, max_events: int, max_outbox: int
+    ) -> None:
+        kept = store.load()
+        self._store = store
+        self._owner = kept.owner
+        self._positions = Positions(kept.positions)
+        self._outbox = Outbox(store, kept.rows, max_outbox)
+        self._feed = Feed(max_events)
+        self._sendings: dict[tuple[str, str], Sending] = {}
+        self._moved: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._error: Exception | None = None
+        self._is_closed = False
+        self._settled = asyncio.Event()
+        self._name = dialling.device
+        self._session = Session(dialling, credentials, self)
+        patience = dialling.patience
+        backoff = new_backoff(patience.backoff_first_s, patience.backoff_longest_s)
+        self._lanes = Lanes(
+            self._session, self._outbox, self._positions, self, start=self._start, backoff=backoff
+        )
+        self._filling = Filling(self._session, self._positions, self._feed, self._give, self._start)
+        self.state = State.CLOSED
+
+    def run(self) -> None:
+        self._start(self._session.run())
+        self._start(self._keep_positions())
+        for chat in self._outbox.chats:
+            self._lanes.wake(chat)
+
+    async def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._end(None)
+        self._store_positions()
+        self._store.close()
+
+    async def events(self) -> AsyncIterator[Event]:
+        while (event := await self._feed.take()) is not None:
+            owner = self._owner
+            yield event
+            if isinstance(event, LOG_EVENTS) and owner is self._owner:
+                self._moved[event.chat] = event.entry.sequence
+
+    async def settled(self) -> None:
+        while len(self._outbox) and self._error is None and not self._is_closed:
+            self._settled.clear()
+            await self._settled.wait()
+        if self._error is not None:
+            raise self._error
+
+    @property
+    def user(self) -> str | None:
+        return self._owner.user if self._owner else None
+
+    @property
+    def pending(self) -> int:
+        return len(self._outbox)
+
+    @property
+    def dropped_events(self) -> int:
+        return self._feed.dropped
+
+    def position(self, chat: str) -> int | None:
+        return self._positions.of(chat)
+
+    def put(self, request: Request) -> Sending:
+        self._check_running()
+        check(request)
+        after = self._positions.head(request.chat) if self._can_go_at_once(request.chat) else None
+        row = Row(request)
+        if after is not None and self._session.epoch is not None:
+            row = row.sent_after(after, self._session.epoch)
+        self._outbox.add(row)
+        sending = self._sendings[row.chat, row.key] = Sending(request)
+        self._lanes.wake(row.chat)
+        return sending
+
+    async def request(self, body: Body) -> Body:
+        self._check_running()
+        check(body)
+        answer = await self._session.ask(body)
+        if isinstance(answer, ErrorBody):
+            raise Refused(answer)
+        return answer
+
+    def read_up_to(self, chat: str, page: HistoryPage) -> None:
+        if self._positions.of(chat) is None:
+            self._moved[chat] = page.up_to
+        self._positions.begin(chat, page.up_to)
+
+    def _can_go_at_once(self, chat: str) -> bool:
+        """Then `after` is stored with the row; else right before the first try, when more may be known."""
+        return self._outbox.is_empty(chat) and self.state in (State.RESUMING, State.LIVE)
+
+    def device(self) -> str | None:
+        return self._name or (self._owner.device if self._owner else None)
+
+    def epoch(self) -> int | None:
+        return self._owner.epoch if self._owner else None
+
+    def positions(self) -> dict[str, int]:
+        return self._positions.told()
+
+    def welcomed(self, welcome: Welcome) -> None:
+        old, new = self._owner, Owner(welcome.user, welcome.device, welcome.epoch)
+        if old is not None and old.user != new.user:
+            raise WrongStore(f"The store is of the user {old.user}, the credential of {new.user}.")
+        if old == new:
+            return
+        if old is not None and old.epoch != new.epoch:
+            self._restored(new.epoch)
+        self._store.own(new)
+        self._owner = new
+
+    def went_live(self) -> None:
+        for chat in self._positions.behind():
+            self._filling.wake(chat)
+
+    def pushed(self, body: Body) -> None:
+        match body:
+            case EntryPush():
+                self._range(body.chat, body.sequence - 1, body.sequence, (body,))
+            case Entries():
+                self._range(body.chat, body.after, body.up_to, body.entries)
+            case ChatRow():
+                self._positions.committed(body.chat, body.head)
+                self._feed.offer(body)
+            case Receipt() | TypingPush() | PresencePush():
+                self._feed.offer(body)
+
+    def state_changed(self, event: StateChanged) -> None:
+        self.state = event.state
+        self._feed.offer(event)
+
+    def accepted(self, row: Row, outcome: Accepted) -> None:
+        sent = Sent(row.chat, row.key, outcome.sequence, outcome.is_repeat)
+        self._outcome(row, sent, sent)
+
+    def rejected(self, row: Row, error: ErrorBody) -> None:
+        refusal = NotSent(error)
+        self._outcome(row, refusal, SendRefused(row.chat, row.key, refusal))
+
+    def own_name(self) -> str:
+        return self._owner.user if self._owner else ""
+
+    def _outcome(self, row: Row, outcome: Sent | NotSent, event: Event) -> None:
+        sending = self._sendings.pop((row.chat, row.key), None)
+        if sending is not None:
+            sending.settle(outcome)
+        self._feed.offer(event)
+        self._settled.set()
+
+    def _range(self, chat: str, after: int, up_to: int, entries: tuple[Entry, ...]) -> None:
+        """A push. The outbox looks first: an own key that is seen is as good as its answer."""
+        for entry in entries:
+            if entry.client_message_id is not None and entry.by == self.user:
+                self._lanes.saw(chat, entry.client_message_id, entry.sequence)
+        if len(entries) > self._feed.room:
+            self._positions.missed(chat, after, up_to)
+        else:
+            self._give(chat, self._positions.take(chat, after, up_to, entries))
+        self._filling.wake(chat)
+
+    def _give(self, chat: str, entries: list[Entry]) -> None:
+        for entry in entries:
+            self._feed.offer(of_entry(chat, entry))
+
+    def _restored(self, epoch: int) -> None:
+        self._positions.forget()
+        self._moved.clear()
+        self._feed.forget_entries()
+        self._feed.offer(Restored(epoch))
+
+    async def _keep_positions(self) -> None:
+        while True:
+            await asyncio.sleep(_KEEP_EVERY_S)
+            self._store_positions()
+
+    def _store_positions(self) -> None:
+        moved, self._moved = self._moved, {}
+        if moved:
+            self._store.keep_positions(moved)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A task that fails stops the client: one that goes on without its session would only seem to work."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            for other in self._tasks:
+                other.cancel()
+            stop = (
+                error if isinstance(error, TidingsError) else Stopped(f"A mistake in the client: {error!r}")
+            )
+            stop.__cause__ = stop.__cause__ or (error if error is not stop else None)
+            self._end(stop)
+
+    def _end(self, error: Exception | None) -> None:
+        self._error = self._error or error
+        self.state = State.CLOSED
+        self._feed.end(error)
+        for sending in self._sendings.values():
+            why = f": {self._error}" if self._error else "."
+            sending.settle(Unsettled(f"The client ended before the answer came{why}"))
+        self._sendings.clear()
+        self._settled.set()
+
+    def _check_running(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._is_closed:
+            raise Stopped("The client is closed.")

@@ -1,0 +1,83 @@
+"""What `client.events()` gives: entries of logs, what became of sends, states of the connection, and signs of others."""
+
+from dataclasses import dataclass
+
+from tidings_sdk.connection import State
+from tidings_sdk.errors import NotSent
+from tidings_sdk.frames.reading import ChatRow, Entry
+from tidings_sdk.frames.signs import PresencePush, TypingPush
+from tidings_sdk.frames.watermarks import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """A message, one's own too. In a chat they come in the order of their sequences, each once."""
+
+    chat: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class MessageChanged:
+    """An edit, a redaction or a reaction; `entry.refers_to` says of which message."""
+
+    chat: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class ChatChanged:
+    """A join, a leave, a name … and whatever a newer server puts into a log."""
+
+    chat: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Something of the outbox is committed, at this sequence."""
+
+    chat: str
+    client_message_id: str
+    sequence: int
+    is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SendRefused:
+    """Something of the outbox is not in the log and will not be."""
+
+    chat: str
+    client_message_id: str
+    error: NotSent
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """`wait_s`: when closed, how long until the next try."""
+
+    state: State
+    wait_s: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The installation was restored from a backup: what is shown of chats is to be read anew."""
+
+    epoch: int
+
+
+type LogEvent = MessageAdded | MessageChanged | ChatChanged
+type Event = (
+    LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Receipt | TypingPush | PresencePush
+)
+
+LOG_EVENTS = (MessageAdded, MessageChanged, ChatChanged)
+_CHANGES = frozenset({"edit", "redaction", "reaction"})
+
+
+def of_entry(chat: str, entry: Entry) -> LogEvent:
+    if entry.kind == "message":
+        return MessageAdded(chat, entry)
+    return (MessageChanged if entry.kind in _CHANGES else ChatChanged)(chat, entry)

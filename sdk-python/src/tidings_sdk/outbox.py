@@ -1,0 +1,161 @@
+"""What is to be sent, in order, chat by chat, and what an answer means for it. Pure but for the store it writes through.
+
+A row is in the store before its first try, with the key and the `after` of all its tries. `after` None: never tried.
+"""
+
+from collections import deque
+from typing import Final, NamedTuple, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tidings_sdk.errors import OutboxFull
+from tidings_sdk.frames.reading import Entry
+from tidings_sdk.frames.shape import Body, ErrorBody
+from tidings_sdk.frames.writing import Appended, Edit, React, Redact, Send
+from tidings_sdk.stores.port import Store
+
+MAX_FAILURES: Final = 5
+"""So often a server may fail at a row by its own mistake before those behind it get their turn."""
+
+type Request = Send | Edit | Redact | React
+
+
+class Row(Struct, frozen=True):
+    """`epoch` is that of `after`."""
+
+    request: Request
+    epoch: int | None = None
+
+    @property
+    def chat(self) -> str:
+        return self.request.chat
+
+    @property
+    def key(self) -> str:
+        return self.request.client_message_id
+
+    def sent_after(self, after: int, epoch: int) -> "Row":
+        return Row(replace(self.request, after=after), epoch)
+
+
+class Accepted(NamedTuple):
+    sequence: int
+    is_repeat: bool
+
+
+class Again(NamedTuple):
+    """The same frame, after this time or one's own backoff. `is_failure`: by a mistake of the server's."""
+
+    retry_after_ms: int | None = None
+    is_failure: bool = False
+
+
+class CatchUp(NamedTuple):
+    """Read what came since `after` first."""
+
+
+class Rejected(NamedTuple):
+    error: ErrorBody
+
+
+type Verdict = Accepted | Again | CatchUp | Rejected
+
+_NOT_ABOUT_THE_ROW: Final = frozenset({"credential_expired", "credential_invalid"})
+"""The connection ends over these; the row waits for the next one."""
+
+
+def judge(answer: Body, failures: int) -> Verdict:
+    """`failures`: how often the server has failed at this row by itself."""
+    if isinstance(answer, Appended):
+        return Accepted(answer.sequence, answer.is_repeat)
+    if not isinstance(answer, ErrorBody):
+        return Again()
+    if answer.code == "catch_up_first":
+        return CatchUp()
+    if answer.code == "internal" and failures < MAX_FAILURES:
+        return Again(answer.retry_after_ms, is_failure=True)
+    if answer.retryable or answer.code in _NOT_ABOUT_THE_ROW:
+        return Again(answer.retry_after_ms)
+    return Rejected(answer)
+
+
+class Found(NamedTuple):
+    sequence: int
+
+
+class Ended(NamedTuple):
+    """The right to send ended in between: tries from before are refused, and so `after` must not be raised over it."""
+
+    entry: Entry
+
+
+def look_for(row: Row, user: str, entries: tuple[Entry, ...]) -> Found | Ended | None:
+    """Oldest first: a key that stands before the end of the membership was sent in time."""
+    for entry in sorted(entries, key=lambda e: e.sequence):
+        if entry.client_message_id == row.key and entry.by == user:
+            return Found(entry.sequence)
+        if _ends(row, user, entry):
+            return Ended(entry)
+    return None
+
+
+def _ends(row: Row, user: str, entry: Entry) -> bool:
+    if entry.kind in ("leave", "join"):
+        return user in entry.users or (entry.kind == "leave" and not entry.users and entry.by == user)
+    if entry.kind == "role":
+        return user in entry.users and not isinstance(row.request, Send)
+    return entry.kind == "block"
+
+
+@final
+class Outbox:
+    def __init__(self, store: Store, rows: list[Row], max_rows: int) -> None:
+        self._store = store
+        self._max_rows = max_rows
+        self._chats: dict[str, deque[Row]] = {}
+        for row in rows:
+            self._chats.setdefault(row.chat, deque()).append(row)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._chats.values()))
+
+    @property
+    def chats(self) -> list[str]:
+        return list(self._chats)
+
+    def is_empty(self, chat: str) -> bool:
+        return chat not in self._chats
+
+    def first(self, chat: str) -> Row | None:
+        rows = self._chats.get(chat)
+        return rows[0] if rows else None
+
+    def add(self, row: Row) -> None:
+        """Stored when this returns."""
+        if len(self) >= self._max_rows:
+            raise OutboxFull(f"{self._max_rows} messages wait in the outbox.")
+        self._store.add(row)
+        self._chats.setdefault(row.chat, deque()).append(row)
+
+    def change_first(self, row: Row) -> None:
+        """`after` is set before the first try, or raised after catching up; the key never changes.
+
+        A row that was settled meanwhile, by a push, stays settled.
+        """
+        first = self.first(row.chat)
+        if first is not None and first.key == row.key:
+            self._store.change(row)
+            self._chats[row.chat][0] = row
+
+    def settle(self, chat: str, key: str) -> bool:
+        """Answered: the row goes. False if it had gone before."""
+        rows = self._chats.get(chat, deque())
+        found = next((row for row in rows if row.key == key), None)
+        if found is None:
+            return False
+        self._store.drop(chat, key)
+        rows.remove(found)
+        if not rows:
+            del self._chats[chat]
+        return True

@@ -1,0 +1,312 @@
+"""The thin shell around `connection`: one socket after the other, until the client ends or is told to stay away.
+
+Does the effects of the state machine, waits between connections, hands out answers. Knows nothing of outbox or events.
+"""
+
+import asyncio
+import logging
+import random
+import ssl as tls
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, Protocol, final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, WebSocketException
+
+from tidings_sdk import close_codes
+from tidings_sdk.backoff import FIRST_S, LONGEST_S, Backoff
+from tidings_sdk.connection import (
+    Answered,
+    AskedToLeave,
+    Connection,
+    Effect,
+    GiveUp,
+    LetIn,
+    Pushed,
+    State,
+    TurnedAway,
+    WentLive,
+    Write,
+)
+from tidings_sdk.credentials import Credentials
+from tidings_sdk.errors import NotAnswered, Stopped, TidingsError
+from tidings_sdk.events import StateChanged
+from tidings_sdk.frames.connecting import Welcome
+from tidings_sdk.frames.shape import Body, ErrorBody
+from tidings_sdk.pace import Pace
+from tidings_sdk.returning import Returning
+
+SDK = "tidings-python/0.1.0"
+_MAX_FRAME_BYTES = 16 * 2**20
+_LEAVING_S = 5.0
+_log = logging.getLogger("tidings_sdk")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a client waits: for a socket, for an answer, and at most before the first and the later reconnects."""
+
+    open_within_s: float = 10.0
+    answer_within_s: float = 30.0
+    backoff_first_s: float = FIRST_S
+    backoff_longest_s: float = LONGEST_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialling:
+    """How sockets are opened. `proxy` True: as the environment says."""
+
+    url: str
+    device: str | None
+    ssl: tls.SSLContext | None
+    proxy: str | Literal[True] | None
+    patience: Patience
+
+
+class Listener(Protocol):
+    def device(self) -> str | None: ...
+    def epoch(self) -> int | None: ...
+    def positions(self) -> Mapping[str, int]: ...
+    def welcomed(self, welcome: Welcome) -> None:
+        """May raise `Stopped`: the client does not belong here."""
+
+    def went_live(self) -> None: ...
+    def pushed(self, body: Body) -> None: ...
+    def state_changed(self, event: StateChanged) -> None: ...
+
+
+class _Ended(Exception):  # noqa: N818 - an outcome, not a mistake
+    """How a connection ended: the close code, its reason, and what `connect` was refused with."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+@final
+class Session:
+    def __init__(self, dialling: Dialling, credentials: Credentials, listener: Listener) -> None:
+        self._dialling = dialling
+        self._credentials = credentials
+        self._listener = listener
+        patience = dialling.patience
+        self._backoff = Backoff(random.random, patience.backoff_first_s, patience.backoff_longest_s)
+        self._returning = Returning(credentials, self._backoff)
+        self._connection: Connection | None = None
+        self._waiting: dict[int, asyncio.Future[Body]] = {}
+        self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
+        self._moved = asyncio.Event()
+        self._pace = Pace(1, 1, 0)
+        self._refusal: ErrorBody | None = None
+        self._leave_at = self._gone_at = inf
+        self._max_in_flight = 1
+        self.epoch: int | None = None
+
+    async def run(self) -> None:
+        """Until it is cancelled, or `Stopped` says why there is no use in going on."""
+        while True:
+            self._tell(StateChanged(State.CONNECTING))
+            wait_s, why = await self._visit()
+            self._tell(StateChanged(State.CLOSED, wait_s, why))
+            await asyncio.sleep(wait_s)
+
+    async def let_in(self) -> None:
+        while not self._is_open():
+            await self._moved.wait()
+
+    async def ask(self, body: Body, *, epoch: int | None = None) -> Body:
+        """The answer, which may be an `ErrorBody`. `epoch`: ask only there, for what is said in its sequences."""
+        try:
+            async with asyncio.timeout(self._dialling.patience.answer_within_s):
+                connection = await self._place()
+                if epoch is not None and epoch != self.epoch:
+                    raise NotAnswered("The installation was restored meanwhile.")
+                return await self._asked(connection, body)
+        except TimeoutError:
+            raise NotAnswered("There was no answer in time.") from None
+
+    async def _asked(self, connection: Connection, body: Body) -> Body:
+        request_id, write = connection.ask(body)
+        answer: asyncio.Future[Body] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = answer
+        self._outgoing.put_nowait(write.data)
+        try:
+            return await answer
+        finally:
+            if self._waiting.get(request_id) is answer:
+                del self._waiting[request_id]
+            connection.forget(request_id)
+            self._move()
+
+    async def _place(self) -> Connection:
+        """A connection that takes one more request now."""
+        while True:
+            connection = self._connection
+            if connection is None or not self._is_open() or connection.in_flight >= self._max_in_flight:
+                await self._moved.wait()
+                continue
+            wait_s = self._pace.take(self._now())
+            if not wait_s:
+                return connection
+            await asyncio.sleep(wait_s)
+
+    async def _visit(self) -> tuple[float, str]:
+        """One connection from its opening to its end; then how long to wait, and why."""
+        try:
+            credential = await self._credential()
+            async with self._opened() as (socket, connection):
+                self._do_all(
+                    connection.opened(credential, self._listener.device(), SDK, self._listener.epoch())
+                )
+                await self._serve(socket, connection)
+            return self._backoff.wait_s(self._now()), "left"
+        except _Ended as end:
+            return self._returning.after(end.code, end.reason, self._now()), end.reason
+        except InvalidStatus as error:
+            refusal = error.response
+            return self._returning.after_http(
+                refusal.status_code, refusal.headers, refusal.body, self._now()
+            ), str(error)
+        except InvalidURI as error:
+            raise Stopped(str(error)) from error
+        except (OSError, EOFError, WebSocketException) as error:
+            return self._backoff.wait_s(self._now()), f"{type(error).__name__}: {error}"
+
+    async def _credential(self) -> str:
+        try:
+            return await self._credentials.get()
+        except TidingsError:
+            raise
+        except Exception as error:
+            _log.warning("The provider gave no credential; it is asked again.", exc_info=error)
+            raise _Ended(close_codes.NO_CLOSE_FRAME, f"No credential: {error}") from error
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[tuple[ClientConnection, Connection]]:
+        dial = self._dialling
+        async with connect(
+            dial.url,
+            ssl=dial.ssl,
+            proxy=dial.proxy,
+            open_timeout=dial.patience.open_within_s,
+            ping_interval=None,
+            close_timeout=1,
+            compression=None,
+            max_size=_MAX_FRAME_BYTES,
+        ) as socket:
+            connection = self._connection = Connection(self._listener.positions, self._now())
+            self._outgoing, self._refusal = asyncio.Queue(), None
+            self._leave_at = self._gone_at = inf
+            writing = asyncio.create_task(self._write(socket, self._outgoing))
+            try:
+                yield socket, connection
+            finally:
+                writing.cancel()
+                self._lost(connection)
+
+    async def _write(self, socket: ClientConnection, outgoing: asyncio.Queue[bytes]) -> None:
+        """On its own, so that a full pipe does not keep us from hearing."""
+        with suppress(ConnectionClosed):
+            while True:
+                await socket.send(await outgoing.get(), text=True)
+
+    async def _serve(self, socket: ClientConnection, connection: Connection) -> None:
+        """Returns when it is time to leave; raises how it ended otherwise."""
+        while not self._has_left(connection):
+            try:
+                async with asyncio.timeout_at(self._wake_at(connection)):
+                    data = await socket.recv(decode=False)
+            except TimeoutError:
+                self._do_all(connection.tick(self._now()))
+            except ConnectionClosed as closed:
+                raise self._ended(closed) from None
+            else:
+                self._do_all(connection.received(data, self._now()))
+
+    def _wake_at(self, connection: Connection) -> float:
+        return min(connection.due_at, self._leave_at if self._gone_at == inf else self._gone_at)
+
+    def _has_left(self, connection: Connection) -> bool:
+        """What is in flight is still answered; then, or a little later, we go."""
+        now = self._now()
+        if now < self._leave_at:
+            return False
+        if self._gone_at == inf:
+            self._max_in_flight, self._gone_at = 0, now + _LEAVING_S
+        return not connection.in_flight or now >= self._gone_at
+
+    def _do_all(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            self._do(effect)
+
+    def _do(self, effect: Effect) -> None:
+        match effect:
+            case Write(data):
+                self._outgoing.put_nowait(data)
+            case Answered(request_id, body):
+                self._answered(request_id, body)
+            case Pushed(body):
+                self._listener.pushed(body)
+            case LetIn(welcome):
+                self._let_in(welcome)
+            case WentLive():
+                self._backoff.is_live(self._now())
+                self._listener.went_live()
+                self._tell(StateChanged(State.LIVE))
+            case TurnedAway(error):
+                self._refusal = error
+            case AskedToLeave(retry_after_ms, spread_ms):
+                self._leave_at = self._now() + (retry_after_ms + random.random() * spread_ms) / 1000  # noqa: S311 - spreads load
+                self._tell(StateChanged(State.DRAINING))
+            case GiveUp(why):
+                raise _Ended(close_codes.NO_CLOSE_FRAME, why)
+
+    def _let_in(self, welcome: Welcome) -> None:
+        self._listener.welcomed(welcome)
+        self._credentials.was_good()
+        self.epoch = welcome.epoch
+        self._max_in_flight = max(1, welcome.limits.in_flight - 1)
+        self._pace = Pace(welcome.limits.frames_per_s, welcome.limits.burst, self._now())
+        self._tell(StateChanged(State.RESUMING))
+        self._move()
+
+    def _answered(self, request_id: int, body: Body) -> None:
+        answer = self._waiting.pop(request_id, None)
+        if answer is not None and not answer.done():
+            answer.set_result(body)
+        self._move()
+
+    def _lost(self, connection: Connection) -> None:
+        connection.lost()
+        self._connection = None
+        waiting, self._waiting = self._waiting, {}
+        for answer in waiting.values():
+            if not answer.done():
+                answer.set_exception(NotAnswered("The connection went away."))
+
+    def _ended(self, closed: ConnectionClosed) -> _Ended:
+        """The server's word counts. Without one: what it refused `connect` with, or just a lost connection."""
+        if closed.rcvd is not None:
+            return _Ended(closed.rcvd.code, closed.rcvd.reason)
+        if self._refusal is not None:
+            return _Ended(close_codes.for_refusal(self._refusal.code), self._refusal.message)
+        return _Ended(close_codes.NO_CLOSE_FRAME, "The connection was lost.")
+
+    def _is_open(self) -> bool:
+        return self._connection is not None and self._connection.is_let_in
+
+    def _tell(self, event: StateChanged) -> None:
+        self._listener.state_changed(event)
+        self._move()
+
+    def _move(self) -> None:
+        """Wakes all who wait now; each looks for himself."""
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,85 @@
+"""A store in one SQLite file, for one client at a time. What was written is there after a crash, of the machine too."""
+
+import sqlite3
+from pathlib import Path
+from typing import Final, final
+
+import msgspec
+
+from tidings_sdk.errors import StoreInUse
+from tidings_sdk.frames.table import NAME_OF, REQUESTS
+from tidings_sdk.outbox import Row
+from tidings_sdk.stores.port import Kept, Owner
+
+# A lost `after` would make a second message of a repeat, so every commit waits for the disk.
+_SCHEMA: Final = """
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA synchronous = FULL;
+CREATE TABLE IF NOT EXISTS owner (one INTEGER PRIMARY KEY CHECK (one = 1), user TEXT, device TEXT, epoch INTEGER);
+CREATE TABLE IF NOT EXISTS outbox (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, chat TEXT, key TEXT, kind TEXT, request BLOB, epoch INTEGER,
+    UNIQUE (chat, key)
+);
+CREATE TABLE IF NOT EXISTS positions (chat TEXT PRIMARY KEY, position INTEGER);
+"""
+
+
+@final
+class FileStore:
+    """`path` is made if it is not there. The file holds messages that were not sent yet, readable for its owner."""
+
+    def __init__(self, path: str | Path) -> None:
+        Path(path).touch(mode=0o600)
+        self._file = sqlite3.connect(path, timeout=0, isolation_level=None)
+        try:
+            self._file.executescript(_SCHEMA)
+            # takes the lock, which an exclusive connection then keeps
+            self._file.executescript("BEGIN EXCLUSIVE; COMMIT;")
+        except sqlite3.OperationalError as error:
+            self._file.close()
+            raise StoreInUse(f"{path} can't be taken: {error}") from error
+
+    def load(self) -> Kept:
+        owner = self._file.execute("SELECT user, device, epoch FROM owner").fetchone()
+        rows = self._file.execute("SELECT kind, request, epoch FROM outbox ORDER BY number")
+        positions = self._file.execute("SELECT chat, position FROM positions")
+        return Kept(
+            Owner(*owner) if owner else None,
+            [_row(kind, request, epoch) for kind, request, epoch in rows],
+            dict(positions),
+        )
+
+    def own(self, owner: Owner) -> None:
+        with self._file:
+            self._file.execute("BEGIN")
+            self._file.execute("DELETE FROM positions WHERE (SELECT epoch FROM owner) <> ?", (owner.epoch,))
+            self._file.execute(
+                "INSERT OR REPLACE INTO owner VALUES (1, ?, ?, ?)", (owner.user, owner.device, owner.epoch)
+            )
+
+    def add(self, row: Row) -> None:
+        self._file.execute(
+            "INSERT INTO outbox (chat, key, kind, request, epoch) VALUES (?, ?, ?, ?, ?)",
+            (row.chat, row.key, NAME_OF[type(row.request)], msgspec.json.encode(row.request), row.epoch),
+        )
+
+    def change(self, row: Row) -> None:
+        self._file.execute(
+            "UPDATE outbox SET request = ?, epoch = ? WHERE chat = ? AND key = ?",
+            (msgspec.json.encode(row.request), row.epoch, row.chat, row.key),
+        )
+
+    def drop(self, chat: str, key: str) -> None:
+        self._file.execute("DELETE FROM outbox WHERE chat = ? AND key = ?", (chat, key))
+
+    def keep_positions(self, positions: dict[str, int]) -> None:
+        with self._file:
+            self._file.execute("BEGIN")
+            self._file.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", positions.items())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _row(kind: str, request: bytes, epoch: int | None) -> Row:
+    return Row(msgspec.json.decode(request, type=REQUESTS[kind][0]), epoch)  # type: ignore[arg-type]  # by its kind

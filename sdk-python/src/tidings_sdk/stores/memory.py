@@ -1,0 +1,39 @@
+"""A store that ends with the process: for tests, and for tools that send and go."""
+
+from typing import final
+
+from tidings_sdk.outbox import Row
+from tidings_sdk.stores.port import Kept, Owner
+
+
+@final
+class MemoryStore:
+    """Kept over clients, if the same object is given to the next one."""
+
+    def __init__(self) -> None:
+        self._owner: Owner | None = None
+        self._rows: dict[tuple[str, str], Row] = {}
+        self._positions: dict[str, int] = {}
+
+    def load(self) -> Kept:
+        return Kept(self._owner, list(self._rows.values()), dict(self._positions))
+
+    def own(self, owner: Owner) -> None:
+        if self._owner is not None and self._owner.epoch != owner.epoch:
+            self._positions.clear()
+        self._owner = owner
+
+    def add(self, row: Row) -> None:
+        self._rows[row.chat, row.key] = row
+
+    def change(self, row: Row) -> None:
+        self._rows[row.chat, row.key] = row
+
+    def drop(self, chat: str, key: str) -> None:
+        self._rows.pop((chat, key), None)
+
+    def keep_positions(self, positions: dict[str, int]) -> None:
+        self._positions.update(positions)
+
+    def close(self) -> None:
+        """Nothing is open."""

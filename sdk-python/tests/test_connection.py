@@ -1,0 +1,168 @@
+"""The state machine alone: no socket, no clock."""
+
+import json
+
+import pytest
+
+from tidings_sdk.backoff import Backoff
+from tidings_sdk.connection import (
+    Answered,
+    AskedToLeave,
+    Connection,
+    GiveUp,
+    LetIn,
+    Pushed,
+    State,
+    TurnedAway,
+    WentLive,
+    Write,
+)
+from tidings_sdk.frames.reading import History, HistoryPage
+from tidings_sdk.frames.signs import TypingPush
+from tidings_sdk.pace import Pace
+
+WELCOME = (
+    '{"id":1,"ok":{"protocol":1,"user":"anna","device":"d","epoch":3,"at":1,"heartbeat_s":25,'
+    '"limits":{"frame_bytes":65536,"in_flight":32,"frames_per_s":50,"burst":100}}}'
+)
+
+
+def opened(positions: dict[str, int] | None = None) -> tuple[Connection, dict[str, object]]:
+    connection = Connection(lambda: positions or {}, 0.0)
+    (hello,) = connection.opened("secret", "d", "sdk", 3)
+    assert isinstance(hello, Write)
+    return connection, json.loads(hello.data)
+
+
+def live() -> Connection:
+    connection, _ = opened()
+    connection.received(WELCOME, 1.0)
+    connection.received('{"resumed":{"epoch":3}}', 1.0)
+    assert connection.state is State.LIVE
+    return connection
+
+
+def test_it_is_let_in_and_goes_live() -> None:
+    connection, hello = opened({"g1": 4})
+    assert hello == {
+        "id": 1,
+        "connect": {
+            "credential": "secret",
+            "protocol": 1,
+            "device": "d",
+            "sdk": "sdk",
+            "epoch": 3,
+            "positions": {"g1": 4},
+        },
+    }
+    assert connection.state is State.AUTHENTICATING
+    (let_in,) = connection.received(WELCOME, 1.0)
+    assert isinstance(let_in, LetIn)
+    assert connection.is_let_in
+    (went_live,) = connection.received('{"resumed":{"epoch":3}}', 1.0)
+    assert isinstance(went_live, WentLive)
+
+
+def test_many_positions_are_told_in_parts() -> None:
+    connection, hello = opened({f"g{number}": 1 for number in range(2_500)})
+    told = [hello["connect"]]
+    connection.received(WELCOME, 1.0)
+    (effect,) = connection.received('{"resumed":{"epoch":3,"has_more":true}}', 1.0)
+    while isinstance(effect, Write):
+        frame = json.loads(effect.data)
+        told.append(frame["resume"])
+        answer = {"id": frame["id"], "ok": {"epoch": 3}}
+        (effect,) = connection.received(json.dumps(answer), 1.0)
+    assert isinstance(effect, WentLive)
+    assert [(len(part["positions"]), part.get("has_more", False)) for part in told] == [  # type: ignore[index, attr-defined]  # JSON
+        (1000, True),
+        (1000, True),
+        (500, False),
+    ]
+
+
+def test_answers_are_read_in_the_form_of_their_request_and_only_once() -> None:
+    connection = live()
+    request_id, _ = connection.ask(History(chat="g1"))
+    answer = json.dumps({"id": request_id, "ok": {"after": 0, "up_to": 0, "entries": []}})
+    assert connection.received(answer, 2.0) == [
+        Answered(request_id, HistoryPage(after=0, up_to=0, entries=()))
+    ]
+    assert connection.received(answer, 2.0) == []
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
+    connection = live()
+    request_id, _ = connection.ask(History(chat="g1"))
+    connection.forget(request_id)
+    assert connection.received(json.dumps({"id": request_id, "ok": {}}), 2.0) == []
+
+
+def test_silence_longer_than_a_heartbeat_and_its_grace_is_nobody() -> None:
+    connection = live()
+    assert connection.tick(35.9) == []
+    (pong,) = connection.received('{"ping":{}}', 30.0)
+    assert pong == Write(b'{"pong":{}}')
+    assert connection.tick(64.9) == []
+    (gone,) = connection.tick(65.0)
+    assert isinstance(gone, GiveUp)
+    assert connection.state is State.CLOSED
+
+
+def test_who_is_not_let_in_in_time_goes() -> None:
+    connection, _ = opened()
+    (gone,) = connection.tick(10.0)
+    assert isinstance(gone, GiveUp)
+
+
+@pytest.mark.parametrize("frame", ["", "[]", "{", '{"id":"x","ok":{}}', '{"entry":{"chat":1}}', '{"id":1}'])
+def test_what_is_no_frame_ends_the_connection_and_raises_nothing(frame: str) -> None:
+    connection, _ = opened()
+    (gone,) = connection.received(frame, 1.0)
+    assert isinstance(gone, GiveUp)
+    assert connection.received(WELCOME, 1.0) == []
+
+
+def test_pushes_and_refusals_are_handed_on() -> None:
+    connection = live()
+    assert connection.received('{"typing":{"chat":"g1","user":"ben"}}', 2.0) == [
+        Pushed(TypingPush(chat="g1", user="ben"))
+    ]
+    assert connection.received('{"reconnect":{"retry_after_ms":1,"spread_ms":2,"reason":"x"}}', 2.0) == [
+        AskedToLeave(1, 2)
+    ]
+    assert connection.state is State.DRAINING
+    fresh, _ = opened()
+    (turned_away,) = fresh.received('{"id":1,"error":{"code":"forbidden","message":"no"}}', 1.0)
+    assert isinstance(turned_away, TurnedAway)
+
+
+def test_resume_as_a_push_brings_the_positions_as_they_are_now() -> None:
+    held = {"g1": 1}
+    connection = Connection(lambda: held, 0.0)
+    connection.opened("secret", "d", "sdk", 3)
+    connection.received(WELCOME, 1.0)
+    connection.received('{"resumed":{"epoch":3}}', 1.0)
+    held["g1"] = 7
+    (write,) = connection.received('{"resume":{}}', 2.0)
+    assert isinstance(write, Write)
+    assert json.loads(write.data) == {"id": 2, "resume": {"positions": {"g1": 7}, "epoch": 3}}
+
+
+def test_the_wait_doubles_up_to_its_bound_and_begins_anew_after_a_calm_minute() -> None:
+    backoff = Backoff(lambda: 1.0)
+    assert [backoff.wait_s(0.0) for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
+    backoff.is_live(100.0)
+    assert backoff.wait_s(159.0) == 30
+    backoff.is_live(200.0)
+    assert backoff.wait_s(260.0) == 1
+    assert backoff.wait_s(261.0, retry_after_ms=1374) == 1.374
+    assert backoff.wait_s(262.0, retry_after_ms=1000, spread_ms=500) == 1.5
+
+
+def test_the_pace_is_that_of_the_server_with_room_for_heartbeats() -> None:
+    pace = Pace(50, 100, 0.0)
+    taken = sum(pace.take(0.0) == 0 for _ in range(200))
+    assert taken == 80
+    assert pace.take(0.0) == pytest.approx(1 / 40)
+    assert pace.take(1.0) == 0

@@ -1,0 +1,70 @@
+"""The examples, and the client of the tutorial, run: here against the scripted server."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from fixtures.loops import until
+from scripted_server import ScriptedServer, error
+
+ROOT = Path(__file__).parents[2]
+PLAIN = ROOT / "docs" / "tutorials" / "plain_client.py"
+EXAMPLES = ROOT / "sdk-python" / "examples"
+MAX_LINES = 65
+
+
+async def started(script: Path, *arguments: str) -> asyncio.subprocess.Process:
+    environment = {**os.environ, "TIDINGS_TOKEN": "anna"}
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(
+        sys.executable, str(script), *arguments, env=environment, stdout=pipe, stderr=pipe
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [[], ["cut before"], ["answer", "cut after"], ["answer", "close after"], ["answer", "unknown, done"]],
+    ids=str,
+)
+async def test_the_plain_client_sends_its_message_once(script: list[str]) -> None:
+    async with ScriptedServer(script) as server:
+        server.add("g1")
+        process = await started(PLAIN, server.url, "anna", "g1", "hello")
+        out, err = await process.communicate()
+        assert (process.returncode, out.strip()) == (0, b"2"), err
+        assert [entry.get("text") for entry in server.logs["g1"]] == [None, "hello"]
+        assert len({(one["client_message_id"], one["after"]) for one in server.tries()}) == 1
+
+
+async def test_the_plain_client_takes_a_final_no() -> None:
+    refusal = (error("credential_invalid"), 4500, "credential_invalid")
+    async with ScriptedServer(refuse_connect=[refusal]) as server:
+        process = await started(PLAIN, server.url, "anna", "g1", "hello")
+        _, err = await process.communicate()
+        assert process.returncode == 1
+        assert b"closed for good: 4500" in err
+
+
+def test_the_plain_client_stays_short() -> None:
+    assert len(PLAIN.read_text().splitlines()) <= MAX_LINES
+
+
+async def test_one_message_is_sent() -> None:
+    async with ScriptedServer() as server:
+        process = await started(EXAMPLES / "send_one.py", server.url, "g1", "hello")
+        out, err = await process.communicate()
+        assert (process.returncode, out.strip()) == (0, b"g1.1"), err
+
+
+async def test_the_bot_says_again_what_others_say(tmp_path: Path) -> None:
+    async with ScriptedServer(is_pushing=True) as server:
+        bot = await started(EXAMPLES / "echo_bot.py", server.url, str(tmp_path / "outbox"))
+        await until(lambda: server.sockets)
+        server.add("g1", text="hello")
+        await server.push_entry("g1", 1)
+        await until(lambda: len(server.logs["g1"]) == 2)
+        assert server.logs["g1"][1]["text"] == "hello"
+        bot.terminate()
+        await bot.communicate()

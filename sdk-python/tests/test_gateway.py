@@ -1,0 +1,109 @@
+"""End to end: this client, and the one of the tutorial, at real gateways on real engines."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from faults.proxy import TcpProxy
+from fixtures.gateway import House
+
+from tidings_sdk import Client, FileStore, NotSent, Patience, Refused
+
+PLAIN = Path(__file__).parents[2] / "docs" / "tutorials" / "plain_client.py"
+MESSAGES = 40
+
+
+def client_at(house: House, port: int, user: str, outbox: Path) -> Client:
+    async def token() -> str:
+        return house.token(user)
+
+    url = f"ws://127.0.0.1:{port}/v1/socket"
+    patience = Patience(backoff_first_s=0.05, backoff_longest_s=0.2)
+    store = FileStore(outbox)
+    return Client(url, token, store=store, device=f"{user}-1", proxy=None, patience=patience)
+
+
+@asynccontextmanager
+async def cutting(*proxies: TcpProxy) -> AsyncIterator[list[int]]:
+    """Again and again, in the middle of whatever goes on. How many were cut."""
+    cuts: list[int] = []
+
+    async def cut() -> None:
+        for number, proxy in enumerate(cycle(proxies)):
+            await asyncio.sleep(0.15)
+            cuts.append(await asyncio.to_thread(proxy.cut, reset=number % 3 == 0))
+
+    task = asyncio.create_task(cut())
+    try:
+        yield cuts
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_two_clients_on_two_gateways_cut_off_again_and_again(house: House, tmp_path: Path) -> None:
+    await house.found()
+    one, two = house.start(), house.start()
+    chat = (await house.direct("anna", "ben")).chat
+    with TcpProxy("127.0.0.1", one.socket_port) as first, TcpProxy("127.0.0.1", two.socket_port) as second:
+        async with (
+            client_at(house, first.port, "anna", tmp_path / "anna") as anna,
+            client_at(house, second.port, "ben", tmp_path / "ben") as ben,
+        ):
+            async with cutting(first, second) as cuts:
+                await asyncio.gather(_all(anna, chat, "a"), _all(ben, chat, "b"))
+            pages = [await client.chat(chat).history(after=0, limit=200) for client in (anna, ben)]
+    for page in pages:
+        texts = [entry.text for entry in reversed(page.entries) if entry.kind == "message"]
+        assert [text for text in texts if text[0] == "a"] == [f"a-{n:03}" for n in range(MESSAGES)]
+        assert [text for text in texts if text[0] == "b"] == [f"b-{n:03}" for n in range(MESSAGES)]
+    assert sum(cuts) > 3, "the proxies cut nobody: nothing was tried"
+    assert one.faults() + two.faults() == []
+
+
+async def _all(client: Client, chat: str, name: str) -> None:
+    """Some at once, which the outbox puts in order, and some one after the other."""
+    at_once = [client.chat(chat).send(f"{name}-{n:03}") for n in range(MESSAGES // 2)]
+    sequences = [(await sending).sequence for sending in at_once]
+    for n in range(MESSAGES // 2, MESSAGES):
+        sequences.append((await client.chat(chat).send(f"{name}-{n:03}")).sequence)  # noqa: PERF401 - one after the other
+    assert sequences == sorted(set(sequences))
+
+
+async def test_a_message_is_edited_reacted_to_redacted_and_read(house: House, tmp_path: Path) -> None:
+    await house.found()
+    gateway = house.start()
+    chat_id = (await house.direct("anna", "ben")).chat
+    async with client_at(house, gateway.socket_port, "anna", tmp_path / "anna") as anna:
+        chat = anna.chat(chat_id)
+        sent = await chat.send("Helo")
+        await chat.edit(sent.sequence, "Hello")
+        await chat.react(sent.sequence, "👍")
+        (message,) = [e for e in (await chat.history()).entries if e.sequence == sent.sequence]
+        assert (message.text, message.reactions[0].emoji, message.by) == ("Hello", "👍", anna.user)
+        await chat.read(sent.sequence)
+        await chat.redact(sent.sequence)
+        with pytest.raises(NotSent):
+            await chat.edit(10_000, "nothing is there")
+        with pytest.raises(Refused):
+            await anna.chat("not-there").history()
+        with pytest.raises(NotSent):
+            await anna.chat("not-there").send("hi")
+    assert gateway.faults() == []
+
+
+async def test_the_client_of_the_tutorial_sends_its_message(house: House) -> None:
+    await house.found()
+    gateway = house.start()
+    chat = (await house.direct("anna", "ben")).chat
+    arguments = (f"ws://127.0.0.1:{gateway.socket_port}/v1/socket", house.token("anna"), chat, "Hello!")
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(PLAIN), *arguments, stdout=pipe, stderr=pipe
+    )
+    out, err = await process.communicate()
+    assert (process.returncode, out.strip()) == (0, b"2"), err

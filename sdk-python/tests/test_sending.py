@@ -1,0 +1,139 @@
+"""The outbox over a network that fails by a script: nothing twice, nothing lost, the order kept."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from clients import client_of
+from fixtures.loops import run, until
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scripted_server import FAULTS, Frame, ScriptedServer, error
+
+from tidings_sdk import Client, MemoryStore, NotSent, Sent
+
+CHATS = ("g1", "g2")
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+"""A script that fails takes seconds; it is short enough to read as it is."""
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=UNSHRUNK)
+@given(
+    script=st.lists(st.sampled_from(FAULTS), max_size=14),
+    chats=st.lists(st.sampled_from(CHATS), min_size=1, max_size=6),
+    pushing=st.sampled_from(("with pushes", "without pushes")),
+)
+def test_whatever_the_network_does_each_message_is_in_the_log_once_and_in_order(
+    script: list[str], chats: list[str], pushing: str
+) -> None:
+    run(_storm(script, chats, is_pushing=pushing == "with pushes"))
+
+
+async def _storm(script: list[str], chats: list[str], *, is_pushing: bool) -> None:
+    store = MemoryStore()
+    async with ScriptedServer(script, is_pushing=is_pushing, watch=_is_stored_in(store)) as server:
+        server.add("g1")
+        async with client_of(server, store=store, answer_within_s=0.2) as client:
+            sendings = [client.chat(chat).send(f"m{number}") for number, chat in enumerate(chats)]
+            async with asyncio.timeout(10):
+                sent = [await sending for sending in sendings]
+        await until(lambda: not server.sockets)
+        for one in sent:
+            assert server.keys(one.chat)[one.sequence - 1] == one.client_message_id
+        _is_there_once_and_in_order(server, chats)
+        assert store.load().rows == []
+        _same_in_every_try(server, may_rise="catch up" in script)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=UNSHRUNK)
+@given(
+    script=st.lists(st.sampled_from(FAULTS), max_size=14),
+    chats=st.lists(st.sampled_from(CHATS), min_size=1, max_size=6),
+    deaths=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+)
+def test_whenever_it_is_ended_the_next_client_goes_on_where_it_was(
+    script: list[str], chats: list[str], deaths: list[int]
+) -> None:
+    run(_died(script, chats, deaths))
+
+
+async def _died(script: list[str], chats: list[str], deaths: list[int]) -> None:
+    """`deaths`: after so many requests each."""
+    store = MemoryStore()
+    async with ScriptedServer(script, watch=_is_stored_in(store)) as server:
+        async with client_of(server, store=store) as client:
+            _ = [client.chat(chat).send(f"m{number}") for number, chat in enumerate(chats)]
+        for more in deaths:
+            until_seen = len(server.seen) + more
+            async with client_of(server, store=store, answer_within_s=0.2) as client:
+                await until(partial(_has_seen_or_done, server, client, until_seen))
+        async with client_of(server, store=store, answer_within_s=0.2) as client, asyncio.timeout(10):
+            await client.settled()
+        _is_there_once_and_in_order(server, chats)
+        _same_in_every_try(server, may_rise="catch up" in script)
+
+
+def _has_seen_or_done(server: ScriptedServer, client: Client, count: int) -> bool:
+    return len(server.seen) >= count or not client.pending
+
+
+def _is_stored_in(store: MemoryStore) -> Callable[[str, Frame], None]:
+    """When a message is first seen by the server, its row stands in the store with that `after`."""
+    known: set[str] = set()
+
+    def watch(kind: str, body: Frame) -> None:
+        if kind == "send" and body["client_message_id"] not in known:
+            known.add(body["client_message_id"])
+            rows = {row.key: row.request.after for row in store.load().rows}
+            assert rows[body["client_message_id"]] == body["after"], "tried before it was stored"
+
+    return watch
+
+
+def _is_there_once_and_in_order(server: ScriptedServer, chats: list[str]) -> None:
+    for chat in CHATS:
+        mine = [entry["text"] for entry in server.logs[chat] if entry["by"] == "anna"]
+        assert mine == [f"m{number}" for number, at in enumerate(chats) if at == chat]
+
+
+def _same_in_every_try(server: ScriptedServer, *, may_rise: bool) -> None:
+    tries = defaultdict(list)
+    for one in server.tries():
+        tries[one["client_message_id"]].append(one)
+    for of_one in tries.values():
+        assert len({one["text"] for one in of_one}) == 1
+        afters = [one["after"] for one in of_one]
+        assert afters == sorted(afters) if may_rise else len(set(afters)) == 1
+
+
+async def test_a_message_is_there_at_once_and_acknowledged_with_its_sequence() -> None:
+    async with ScriptedServer() as server, client_of(server) as client:
+        sending = client.chat("g1").send("hi")
+        assert not sending.is_settled
+        assert client.pending == 1
+        assert await sending == Sent("g1", sending.client_message_id, 1)
+        assert client.pending == 0
+
+
+async def test_where_nothing_fails_each_message_is_tried_once_and_chats_do_not_wait_for_each_other() -> None:
+    async with ScriptedServer() as server, client_of(server) as client:
+        sendings = [client.chat(f"g{n % 3}").send(f"m{n}") for n in range(30)]
+        assert [(await sending).sequence for sending in sendings] == [n // 3 + 1 for n in range(30)]
+        assert len(server.tries()) == 30
+
+
+async def test_who_was_away_and_is_back_is_refused_once_and_then_heard() -> None:
+    """A membership counts only if its join stands at or before `after`, so `after` must not stay where it was."""
+    async with ScriptedServer() as server, client_of(server) as client:
+        chat = client.chat("g1")
+        assert (await chat.send("before")).sequence == 1
+        server.add("g1", kind="leave", users=["anna"])
+        server.add("g1", kind="join", users=["anna"])
+        server.answers["send"] = lambda body: (
+            error("not_a_member") if body["after"] < 3 else {"ok": {"sequence": 4}}
+        )
+        with pytest.raises(NotSent):
+            await chat.send("from before")
+        assert (await chat.send("anew")).sequence == 4

@@ -1,0 +1,86 @@
+"""Both stores keep the same promises; the file keeps them over a crash."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tidings_sdk import FileStore, MemoryStore, StoreInUse
+from tidings_sdk.frames.writing import Edit, React, Redact, Send
+from tidings_sdk.outbox import Row
+from tidings_sdk.stores.port import Owner, Store
+
+ROWS = [
+    Row(Send(chat="g1", client_message_id="k-1", text="Grüße 👋", data={"a": [1]}, mentions=("ben",))),
+    Row(Edit(chat="g2", client_message_id="k-1", after=4, sequence=3, text="x"), 7),
+    Row(Redact(chat="g1", client_message_id="k-2", after=4, sequence=3), 7),
+    Row(React(chat="g1", client_message_id="k-3", after=4, sequence=3, emoji="👍"), 7),
+]
+
+
+@pytest.fixture(params=["memory", "file"])
+def again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
+    """The store, and each time it is called the store as the next process finds it."""
+    held: list[Store] = [MemoryStore()]
+
+    def opened() -> Store:
+        if request.param == "file":
+            held[0].close()
+            held[0] = FileStore(tmp_path / "outbox")
+        return held[0]
+
+    return opened
+
+
+def test_rows_come_back_as_they_were_and_in_their_order(again: Callable[[], Store]) -> None:
+    store = again()
+    for row in ROWS:
+        store.add(row)
+    store.change(ROWS[0].sent_after(9, 7))
+    store.drop("g2", "k-1")
+    assert again().load().rows == [ROWS[0].sent_after(9, 7), *ROWS[2:]]
+    again().close()
+
+
+def test_positions_go_with_their_epoch(again: Callable[[], Store]) -> None:
+    store = again()
+    store.own(Owner("anna", "d", 0))
+    store.keep_positions({"g1": 4, "g2": 1})
+    store.keep_positions({"g1": 5})
+    store.own(Owner("anna", "d2", 0))
+    assert again().load().positions == {"g1": 5, "g2": 1}
+    again().own(Owner("anna", "d2", 1))
+    kept = again().load()
+    assert (kept.owner, kept.positions) == (Owner("anna", "d2", 1), {})
+    again().close()
+
+
+def test_a_file_is_for_one_client_and_for_its_owner_alone(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "outbox")
+    with pytest.raises(StoreInUse):
+        FileStore(tmp_path / "outbox")
+    assert (tmp_path / "outbox").stat().st_mode & 0o077 == 0
+    store.close()
+    FileStore(tmp_path / "outbox").close()
+
+
+def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path: Path) -> None:
+    script = f"""
+import os, signal
+from tidings_sdk import FileStore
+from tidings_sdk.outbox import Row
+from tidings_sdk.frames.writing import Send
+store = FileStore({str(tmp_path / "outbox")!r})
+row = Row(Send(chat="g1", client_message_id="k-1", text="hi"))
+store.add(row)
+store.change(row.sent_after(41, 0))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    died = subprocess.run([sys.executable, "-c", script], check=False)
+    assert died.returncode == -9
+    store = FileStore(tmp_path / "outbox")
+    (row,) = store.load().rows
+    assert (row.key, row.request.after, row.epoch) == ("k-1", 41, 0)
+    store.close()
