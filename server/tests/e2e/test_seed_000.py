@@ -123,7 +123,7 @@ def test_usecase_7_find_a_message_by_its_id(crew: Crew) -> None:
     ticks = {"memberships.list": 1, "watermarks.read_members": 1}
     assert calls == {"memberships.check": 1, "messages.read_one": 1} | ticks
     stranger = crew.api.ask("GET", f"/v1/messages/{chat}.2", user=crew.name("cleo"))
-    assert (stranger.status, stranger.body["code"]) == (403, "not_a_member")
+    assert (stranger.status, stranger.body["code"]) == (404, "message_not_found")
 
 
 def test_usecase_8_an_ephemeral_message_expires(crew: Crew) -> None:

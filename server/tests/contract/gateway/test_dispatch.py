@@ -126,9 +126,9 @@ def test_a_stranger_is_refused_and_stays_connected(play: Play) -> None:
         _, chat = await begun(stage)
         cleo = await connected(stage, "cleo")
         error = await cleo.ask("send", chat=chat.chat, client_message_id="k", after=1, text="hi")
-        assert (error["code"], error.get("retryable", False)) == (Code.NOT_A_MEMBER, False)
-        assert error["docs"].endswith("#not_a_member")
-        assert (await cleo.ask("history", chat=chat.chat))["code"] == Code.NOT_A_MEMBER
+        assert (error["code"], error.get("retryable", False)) == (Code.CHAT_NOT_FOUND, False)
+        assert error["docs"].endswith("#chat_not_found")
+        assert (await cleo.ask("history", chat=chat.chat))["code"] == Code.CHAT_NOT_FOUND
         assert cleo.closed is None
 
     play(scene)
@@ -165,7 +165,7 @@ def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         anna, chat = await begun(stage)
         own = {f"not-there-{n}": 1 for n in range(10)}
-        assert (await anna.ask("ack", delivered={**own, chat.chat: 1}))["code"] == Code.NOT_A_MEMBER
+        assert (await anna.ask("ack", delivered={**own, chat.chat: 1}))["code"] == Code.CHAT_NOT_FOUND
         marks = await DynamoWatermarks(stage.client, stage.clock).rows_of(chat, [ANNA])
         assert marks[ANNA].delivered == Mark(1, 0)
 
