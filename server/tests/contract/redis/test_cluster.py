@@ -171,10 +171,13 @@ async def test_a_node_that_dies_is_an_error_for_its_slots_and_comes_back(
 async def test_after_a_fail_over_the_subscription_stands_at_the_new_primary(
     kind: str, client: Client, tmp_path: Path
 ) -> None:
-    """A replica would still pass messages on, but publishers count listeners at the primary alone."""
+    """A replica would still pass messages on, but publishers count listeners at the primary alone.
+
+    Nothing tells who only listens: the map is asked for from time to time, here every second.
+    """
     servers = form_cluster(kind, tmp_path)
     try:
-        async with client(servers.options, longest_pause_s=0.2) as redis:
+        async with client(servers.options, longest_pause_s=0.2, refresh_s=1.0) as redis:
             name, heard = own(redis, "push"), Recorder()
             replica = add_replica(servers, servers.owner(name), tmp_path / "replica")
             await redis.subscribe(name, heard)

@@ -101,7 +101,7 @@ class Cluster:
             spacing_s = min(spacing_s * 2, _LONGEST_SPACING_S) if is_same else _SHORTEST_SPACING_S
             await asyncio.sleep(spacing_s * (0.5 + random.random()))  # noqa: S311 - no secret
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._options.refresh_s * (0.5 + random.random())):  # noqa: S311
+                async with asyncio.timeout(self._options.refresh_s * (0.5 + random.random() / 2)):  # noqa: S311
                     await self._doubted.wait()
 
     async def _refresh(self) -> bool:
