@@ -30,6 +30,10 @@ class Candidate(NamedTuple):
     version: int
     said: Entry
 
+    def __hash__(self) -> int:
+        """By its place: an entry with reactions can't be hashed."""
+        return hash((self.sequence, self.version))
+
 
 def runs(entries: Iterable[Entry]) -> Iterator[Run]:
     """In order, each without holes."""

@@ -64,6 +64,7 @@ HIDDEN: Final = frozenset(
         Code.TOPICS_FAILED,
         Code.PROTOCOL_DRIFT,
         # of HTTP alone
+        Code.REQUEST_TOO_SLOW,
         Code.REQUEST_TOO_LARGE,
         Code.ROUTE_UNKNOWN,
         Code.METHOD_NOT_ALLOWED,

@@ -158,6 +158,22 @@ def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(pla
     play(scene)
 
 
+def test_a_message_with_reactions_is_edited_and_redacted_in_the_rows_too(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        said = await stage.send(chat, ANNA, "helo")
+        await stage.change.react(asked(chat, BEN, said.sequence), "👍")
+        await stage.change.edit(asked(chat, ANNA, said.sequence), Content(text="hello"))
+        await lists.deliver()
+        assert await lists.text(chat, BEN) == "hello"
+        await stage.change.redact(asked(chat, ANNA, said.sequence))
+        await lists.deliver()
+        assert await lists.text(chat, BEN) == "(redacted)"
+
+    play(scene)
+
+
 def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         lists = Lists(stage)
