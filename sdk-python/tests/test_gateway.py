@@ -2,13 +2,11 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from itertools import cycle
 from pathlib import Path
 
 import pytest
 from faults.proxy import TcpProxy
+from fixtures.cutting import cut_before, cutting
 from fixtures.gateway import House
 
 from tidings_sdk import Client, FileStore, NotSent, Patience, Refused
@@ -27,24 +25,6 @@ def client_at(house: House, port: int, user: str, outbox: Path) -> Client:
     return Client(url, token, store=store, device=f"{user}-1", proxy=None, patience=patience)
 
 
-@asynccontextmanager
-async def cutting(*proxies: TcpProxy) -> AsyncIterator[list[int]]:
-    """Again and again, in the middle of whatever goes on. How many were cut."""
-    cuts: list[int] = []
-
-    async def cut() -> None:
-        for number, proxy in enumerate(cycle(proxies)):
-            await asyncio.sleep(0.15)
-            cuts.append(await asyncio.to_thread(proxy.cut, reset=number % 3 == 0))
-
-    task = asyncio.create_task(cut())
-    try:
-        yield cuts
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-
-
 async def test_two_clients_on_two_gateways_cut_off_again_and_again(house: House, tmp_path: Path) -> None:
     await house.found()
     one, two = house.start(), house.start()
@@ -55,7 +35,7 @@ async def test_two_clients_on_two_gateways_cut_off_again_and_again(house: House,
             client_at(house, second.port, "ben", tmp_path / "ben") as ben,
         ):
             async with cutting(first, second) as cuts:
-                await asyncio.gather(_all(anna, chat, "a"), _all(ben, chat, "b"))
+                await asyncio.gather(_all(anna, chat, "a", cuts), _all(ben, chat, "b", cuts))
             pages = [await client.chat(chat).history(after=0, limit=200) for client in (anna, ben)]
     for page in pages:
         texts = [entry.text for entry in reversed(page.entries) if entry.kind == "message"]
@@ -65,12 +45,13 @@ async def test_two_clients_on_two_gateways_cut_off_again_and_again(house: House,
     assert one.faults() + two.faults() == []
 
 
-async def _all(client: Client, chat: str, name: str) -> None:
+async def _all(client: Client, chat: str, name: str, cuts: list[int]) -> None:
     """Some at once, which the outbox puts in order, and some one after the other."""
     at_once = [client.chat(chat).send(f"{name}-{n:03}") for n in range(MESSAGES // 2)]
     sequences = [(await sending).sequence for sending in at_once]
     for n in range(MESSAGES // 2, MESSAGES):
-        sequences.append((await client.chat(chat).send(f"{name}-{n:03}")).sequence)  # noqa: PERF401 - one after the other
+        await cut_before(n, cuts)
+        sequences.append((await client.chat(chat).send(f"{name}-{n:03}")).sequence)
     assert sequences == sorted(set(sequences))
 
 

@@ -1,11 +1,11 @@
 """Two gateways behind proxies that cut connections: nothing twice, nothing lost, for a client that keeps its keys."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from itertools import cycle
+from typing import Any
 
 from faults.proxy import Direction, Freeze, TcpProxy
+from fixtures.cutting import cut_before, cutting
 from fixtures.gateway import Device, House
 from fixtures.loops import until
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
@@ -26,17 +26,20 @@ class Sender:
     async def send(self, chat: str, key: str) -> int:
         message = {"chat": chat, "client_message_id": key, "after": self._held, "text": key}
         while True:
-            self.tries += 1
-            try:
-                answer = await (await self._connected()).ask("send", **message)
-            except _LOST:
-                self._device = None
-                continue
+            answer = await self._asked_until_heard("send", **message)
             if "sequence" in answer:
                 self.repeats += answer.get("is_repeat", False)
                 self._held = answer["sequence"]
                 return self._held
             assert answer["retryable"], answer
+
+    async def _asked_until_heard(self, kind: str, **body: object) -> dict[str, Any]:
+        while True:
+            self.tries += kind == "send"
+            try:
+                return await (await self._connected()).ask(kind, **body)
+            except _LOST:
+                self._device = None
 
     async def _connected(self) -> Device:
         if self._device is None:
@@ -46,32 +49,13 @@ class Sender:
         return self._device
 
     async def history(self, chat: str) -> list[dict[str, object]]:
-        device = await self._connected()
-        page = await device.ask("history", chat=chat, after=0, limit=200)
+        page = await self._asked_until_heard("history", chat=chat, after=0, limit=200)
         entries = [entry for entry in page["entries"] if entry.get("kind") is None]
         return sorted(entries, key=lambda entry: int(entry["sequence"]))
 
     async def close(self) -> None:
         if self._device is not None:
             await self._device.close()
-
-
-@asynccontextmanager
-async def cutting(*proxies: TcpProxy) -> AsyncIterator[list[int]]:
-    """Again and again, in the middle of whatever goes on. How many were cut."""
-    cuts: list[int] = []
-
-    async def cut() -> None:
-        for number, proxy in enumerate(cycle(proxies)):
-            await asyncio.sleep(0.15)
-            cuts.append(await asyncio.to_thread(proxy.cut, reset=number % 3 == 0))
-
-    task = asyncio.create_task(cut())
-    try:
-        yield cuts
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 async def test_cut_off_again_and_again_nothing_is_lost_and_nothing_comes_twice(house: House) -> None:
@@ -82,7 +66,7 @@ async def test_cut_off_again_and_again_nothing_is_lost_and_nothing_comes_twice(h
         anna = Sender(house, "anna", [first.port, second.port])
         ben = Sender(house, "ben", [second.port, first.port])
         async with cutting(first, second) as cuts:
-            await asyncio.gather(_all(anna, chat, "a"), _all(ben, chat, "b"))
+            await asyncio.gather(_all(anna, chat, "a", cuts), _all(ben, chat, "b", cuts))
         seen = [await sender.history(chat) for sender in (anna, ben)]
         await asyncio.gather(anna.close(), ben.close())
     for entries in seen:
@@ -94,8 +78,9 @@ async def test_cut_off_again_and_again_nothing_is_lost_and_nothing_comes_twice(h
     assert one.faults() + two.faults() == []
 
 
-async def _all(sender: Sender, chat: str, name: str) -> None:
+async def _all(sender: Sender, chat: str, name: str, cuts: list[int]) -> None:
     for n in range(MESSAGES):
+        await cut_before(n, cuts)
         await sender.send(chat, f"{name}-{n:03}")
 
 
