@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NoReturn
 
-from tidings.accounts.credentials import Credentials
 from tidings.accounts.phone import PhoneLogin
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
@@ -22,7 +21,7 @@ from tidings.platform.telemetry import logs
 from tidings.run import wiring
 from tidings.run.accounts import Accounts, open_accounts
 from tidings.run.chat_lists import ChatLists
-from tidings.run.edge.doors import PhoneLimits, PhoneTenants, SessionTokens
+from tidings.run.edge.doors import PhoneLimits, PhoneTenants, credentials_of
 from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
@@ -76,9 +75,8 @@ class Joined:
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
-        access = SessionTokens(people.access, people.live)
         return Services(
-            credentials=Credentials(self.accounts.api_keys, access, self.accounts.users),
+            credentials=credentials_of(self.accounts, people),
             chats=cases.manage,
             look=Look(DynamoShelf(client, cases.rows)),
             send=cases.send,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from tidings.accounts.credentials import Credentials
 from tidings.gateway.admission import admission
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import DrainOptions
@@ -22,7 +21,7 @@ from tidings.platform.telemetry import logs
 from tidings.run import wiring
 from tidings.run.accounts import Accounts, open_accounts
 from tidings.run.chat_lists import ChatLists
-from tidings.run.edge.doors import SessionTokens
+from tidings.run.edge.doors import credentials_of
 from tidings.run.edge.limits import EdgeLimits, SocketRates
 from tidings.run.edge.socket_server import SocketServer
 from tidings.run.edge.socket_telemetry import SocketCalls, export
@@ -122,10 +121,9 @@ class Joined:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
-        access = SessionTokens(people.access, people.live)
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         return UseCases(
-            credentials=Credentials(self.accounts.api_keys, access, self.accounts.users),
+            credentials=credentials_of(self.accounts, people),
             send=cases.send,
             change=cases.change,
             history=cases.history,

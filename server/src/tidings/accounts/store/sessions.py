@@ -13,7 +13,7 @@ from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.items.accounts import SESSION_KEY
-from tidings.tables.items.chat import OWN_USER
+from tidings.tables.items.chat import user_key
 from tidings.tables.patterns import accounts as patterns
 
 _OPTIONAL = {"previous_token_hash": "previous_hash", "rotation_key_hash": "rotation_key_hash"}
@@ -61,9 +61,7 @@ class DynamoSessions:
         return after
 
     async def list(self, tenant: TenantId, user: UserId, /) -> Sequence[Session]:
-        query = Query(
-            condition="user_id = :user", values={":user": OWN_USER.render(tenant=tenant, user=user)}
-        )
+        query = Query(condition="user_id = :user", values={":user": user_key(tenant, user)})
         try:
             pages = [page async for page in self._client.pages(patterns.LIST_SESSIONS, query)]
         except DynamoError as error:
@@ -76,7 +74,7 @@ class DynamoSessions:
                 patterns.REVOKE_SESSION,
                 key(tenant, session),
                 condition="user_id = :user",
-                values={":user": OWN_USER.render(tenant=tenant, user=user)},
+                values={":user": user_key(tenant, user)},
                 repeatable=True,
             )
         except ConditionFailedError as failed:
@@ -123,7 +121,7 @@ def key(tenant: TenantId, session: SessionId) -> dict[str, Value]:
 
 def item_of(row: Session) -> dict[str, Value]:
     item = key(row.tenant, row.session) | {
-        "user_id": OWN_USER.render(tenant=row.tenant, user=row.user),
+        "user_id": user_key(row.tenant, row.user),
         "device_id": row.device.id,
         "device_name": row.device.name,
         "refresh_token_hash": row.token_hash,

@@ -15,7 +15,7 @@ from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.transactions import Put
 from tidings.platform.dynamo.values import Attributes, Item, Value
 from tidings.tables.items.accounts import PHONE, PHONE_CLAIM
-from tidings.tables.items.chat import OWN_USER
+from tidings.tables.items.chat import user_key
 from tidings.tables.patterns import accounts as patterns
 
 _USERS = "users"
@@ -154,7 +154,7 @@ def _update_of(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:
 
 
 def key(tenant: TenantId, user: UserId) -> dict[str, Value]:
-    return {"user_id": OWN_USER.render(tenant=tenant, user=user)}
+    return {"user_id": user_key(tenant, user)}
 
 
 def claim_key(tenant: TenantId, phone: Phone) -> dict[str, Value]:

@@ -3,15 +3,7 @@
 from tidings.chats.model import Chat, ChatType, Interval, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.values import Attributes, Item, Value
-from tidings.tables.items.chat import BLOCK_SORT, CHAT, OWN_USER
-
-
-def chat_key(chat: ChatKey) -> str:
-    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
-
-
-def user_key(tenant: TenantId, user: UserId) -> str:
-    return OWN_USER.render(tenant=tenant, user=user)
+from tidings.tables.items.chat import BLOCK_SORT, chat_key, user_key
 
 
 def chat_item(chat: Chat, now: str) -> Attributes:

@@ -24,6 +24,7 @@ from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
 from tidings.platform.dynamo.values import Value
+from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import chats as patterns
 
 _CHATS, _MEMBERS, _STATE = "chats", "chat_memberships", "delivery_state"
@@ -45,7 +46,7 @@ class DynamoRows:
 
     async def chat(self, chat: ChatKey) -> Chat | None:
         try:
-            item = await self._client.get(patterns.CHECK, {"chat_id": items.chat_key(chat)})
+            item = await self._client.get(patterns.CHECK, {"chat_id": chat_key(chat)})
         except DynamoError as error:
             unread(error)
         return None if item is None else items.chat_of(item)
@@ -68,7 +69,7 @@ class DynamoRows:
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
         """Everybody who ever was in the chat; their intervals tell when."""
-        query = Query(condition="chat_id = :c", values={":c": items.chat_key(chat)})
+        query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
         found: list[Membership] = []
         try:
             async for page in self._client.pages(patterns.LIST_MEMBERS, query):
@@ -78,7 +79,7 @@ class DynamoRows:
         return found
 
     async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
-        keys = [{"chat_id": items.chat_key(ChatKey(tenant, chat))} for chat in chats]
+        keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
         try:
             found = await self._client.batch_get(patterns.READ_MANY, keys)
         except DynamoError as error:
@@ -87,7 +88,7 @@ class DynamoRows:
         return {row.key.chat: row for row in rows}
 
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
-        no_chat = Check(table=_CHATS, key={"chat_id": items.chat_key(chat)}, condition=ABSENT)
+        no_chat = Check(table=_CHATS, key={"chat_id": chat_key(chat)}, condition=ABSENT)
         actions = [no_chat, self._block_row(chat, user, other, is_blocked=is_blocked)]
         try:
             await self._client.transact_write(patterns.BLOCK_STRANGER, actions, repeatable=True)
@@ -126,7 +127,7 @@ class DynamoRows:
     def renaming(self, chat: Chat, name: str) -> Beside:
         rename = Update(
             table=_CHATS,
-            key={"chat_id": items.chat_key(chat.key)},
+            key={"chat_id": chat_key(chat.key)},
             update="SET #n = :name, updated_at = :now",
             names={"#n": "name"},
             values={":name": name, ":now": self._now()},
@@ -191,7 +192,7 @@ class DynamoRows:
             values[":some"] = some
         row = Update(
             table=_CHATS,
-            key={"chat_id": items.chat_key(chat.key)},
+            key={"chat_id": chat_key(chat.key)},
             update=update,
             condition="member_count = :seen",
             values=values,

@@ -9,6 +9,7 @@ from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Page, Query
+from tidings.tables.items.chat import chat_key, user_key
 from tidings.tables.patterns import chats as patterns
 
 
@@ -19,7 +20,7 @@ class DynamoShelf:
 
     async def chat(self, chat: ChatKey) -> Chat | None:
         try:
-            item = await self._client.get(patterns.READ, {"chat_id": items.chat_key(chat)})
+            item = await self._client.get(patterns.READ, {"chat_id": chat_key(chat)})
         except DynamoError as error:
             unread(error)
         # a copy that lags does not know a chat that was made a moment ago
@@ -31,7 +32,7 @@ class DynamoShelf:
     async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> Part[Membership]:
         query = Query(
             condition="chat_id = :chat",
-            values={":chat": items.chat_key(chat)},
+            values={":chat": chat_key(chat)},
             limit=limit,
             start=None if after is None else items.membership_key(chat, after),
         )
@@ -42,7 +43,7 @@ class DynamoShelf:
     async def blocks(self, tenant: TenantId, user: UserId, after: UserId | None, limit: int) -> Part[UserId]:
         query = Query(
             condition="user_id = :user AND begins_with(chat_id, :block)",
-            values={":user": items.user_key(tenant, user), ":block": items.BLOCKS},
+            values={":user": user_key(tenant, user), ":block": items.BLOCKS},
             limit=limit,
             start=None if after is None else items.block_key(tenant, user, after),
         )

@@ -3,17 +3,9 @@
 from typing import NamedTuple
 
 from tidings.delivery.model import Joined, Mark, News, Row, Shown
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, UserId
 from tidings.platform.dynamo.values import Item, Value
-from tidings.tables.items.chat import CHAT, OWN_USER
-
-
-def chat_key(chat: ChatKey) -> str:
-    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
-
-
-def user_key(tenant: TenantId, user: UserId) -> str:
-    return OWN_USER.render(tenant=tenant, user=user)
+from tidings.tables.items.chat import chat_key, user_key
 
 
 def row_key(chat: ChatKey, user: UserId) -> dict[str, Value]:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import News, Row
-from tidings.delivery.store.items import OF_A_CHAT, chat_key, news_in, row_of, user_key
+from tidings.delivery.store.items import OF_A_CHAT, news_in, row_of
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Query
+from tidings.tables.items.chat import chat_key, user_key
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.patterns import delivery as patterns
 

@@ -6,7 +6,6 @@ from tidings.delivery.store.items import (
     OF_A_CHAT,
     OF_A_ROW,
     HeadNames,
-    chat_key,
     news_in,
     row_key,
 )
@@ -18,6 +17,7 @@ from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.outcomes import unwritten
 from tidings.platform.dynamo.results import Written
 from tidings.platform.dynamo.values import Value
+from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import delivery as patterns
 
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Draft, Entry
-from tidings.messages.store.items import ephemeral_partition, partition
+from tidings.messages.store.items import ephemeral_partition
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.transactions import Delete, Put, Update
 from tidings.platform.dynamo.values import Value
+from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import messages as patterns
 
 _TABLE = "messages"
@@ -72,4 +73,4 @@ class DynamoChanges:
 
 
 def _key(chat: ChatKey, seen: Entry) -> dict[str, Value]:
-    return {"chat_id": partition(chat), "sequence": seen.sequence}
+    return {"chat_id": chat_key(chat), "sequence": seen.sequence}

@@ -3,7 +3,6 @@
 A message's id is not stored: it spells the item's own key.
 """
 
-from functools import lru_cache
 from typing import Any
 
 from tidings.kernel.clock import time_ms, time_text
@@ -11,7 +10,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
 from tidings.platform.dynamo.values import Attributes, Item, Value
-from tidings.tables.items.chat import CHAT, EPHEMERAL_CONTENT, KEY_SORT
+from tidings.tables.items.chat import EPHEMERAL_CONTENT, KEY_SORT, chat_key
 
 _OPTIONAL = (
     ("content", "content"),
@@ -35,19 +34,13 @@ KEYS_ONLY_NAMES = {
 }
 
 
-@lru_cache(maxsize=50_000)
-def partition(chat: ChatKey) -> str:
-    """Kept, because whoever writes to a chat writes to it again."""
-    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
-
-
 def ephemeral_partition(chat: ChatKey) -> str:
     return EPHEMERAL_CONTENT.partition.render(tenant=chat.tenant, chat=chat.chat)
 
 
 def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
     item: dict[str, Value] = {
-        "chat_id": partition(chat),
+        "chat_id": chat_key(chat),
         "sequence": entry.sequence,
         "ordinal": entry.ordinal,
         "kind": entry.kind.value,
@@ -94,7 +87,7 @@ def entry_of(item: Item) -> Entry:
 def key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
     """The idempotency row of a sender that keeps no position."""
     return {
-        "chat_id": partition(chat),
+        "chat_id": chat_key(chat),
         "client_message_id": key_sort(entry.key),
         "sequence": entry.sequence,
         "fingerprint": entry.fingerprint,
@@ -110,7 +103,7 @@ def key_sort(key: SendKey) -> str:
 def refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: int) -> Attributes:
     """The same row with a refusal in the place of a sequence, so that no other try gets in."""
     return {
-        "chat_id": partition(chat),
+        "chat_id": chat_key(chat),
         "client_message_id": key_sort(draft.key),
         "refused": code.value,
         "created_at": time_text(now_ms),

@@ -15,7 +15,6 @@ from tidings.messages.store.items import (
     entry_item,
     entry_of,
     key_item,
-    partition,
     refusal_item,
 )
 from tidings.platform.dynamo.access import AccessPattern
@@ -30,6 +29,7 @@ from tidings.platform.dynamo.errors import (
 from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Action, Put
+from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import messages as patterns
 
 ABSENT = "attribute_not_exists(chat_id)"
@@ -46,7 +46,7 @@ class DynamoLog:
         self._append_timeout_s = append_timeout_s
 
     async def newest(self, chat: ChatKey) -> Entry | None:
-        query = Query(condition="chat_id = :c", values={":c": partition(chat)}, limit=1, backward=True)
+        query = Query(condition="chat_id = :c", values={":c": chat_key(chat)}, limit=1, backward=True)
         try:
             page = await self._client.query(patterns.READ_HEAD, query)
         except DynamoError as error:
@@ -56,7 +56,7 @@ class DynamoLog:
     async def follow(self, chat: ChatKey, after: int) -> Followed:
         query = Query(
             condition="chat_id = :c AND #s > :n",
-            values={":c": partition(chat), ":n": after},
+            values={":c": chat_key(chat), ":n": after},
             names=KEYS_ONLY_NAMES,
             projection=KEYS_ONLY,
         )

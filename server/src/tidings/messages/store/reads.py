@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.messages.store.items import entry_of, ephemeral_partition, partition
+from tidings.messages.store.items import entry_of, ephemeral_partition
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Query
+from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import messages as patterns
 
 _BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
@@ -26,7 +27,7 @@ class DynamoReader:
         query = Query(
             condition=_BETWEEN,
             names=_NAMES,
-            values={":c": partition(chat), ":low": after + 1, ":high": up_to},
+            values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
             limit=limit,
             backward=newest_first,
         )
@@ -39,7 +40,7 @@ class DynamoReader:
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
         """For delivery: as many as one read gives, in order."""
-        values = {":c": partition(chat), ":low": after + 1, ":high": up_to}
+        values = {":c": chat_key(chat), ":low": after + 1, ":high": up_to}
         query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=BETWEEN_AT_ONCE)
         try:
             page = await self._client.query(patterns.FILL_GAP, query)
@@ -50,7 +51,7 @@ class DynamoReader:
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
         try:
             item = await self._client.get(
-                patterns.READ_ONE, {"chat_id": partition(chat), "sequence": sequence}
+                patterns.READ_ONE, {"chat_id": chat_key(chat), "sequence": sequence}
             )
         except DynamoError as error:
             unread(error)

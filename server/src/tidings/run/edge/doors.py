@@ -1,16 +1,17 @@
 """Joins accounts' ports to each other and to the limits: sessions, and login by phone."""
 
-from typing import Protocol
-
 from tidings.accounts.access import Access
+from tidings.accounts.credentials import Credentials
 from tidings.accounts.live import LiveSessions
 from tidings.accounts.model import Principal
 from tidings.accounts.ports import Bucket
+from tidings.accounts.user_tokens import TenantSource
 from tidings.kernel.ids import TenantId
 from tidings.limits.limit import Limiter
 from tidings.limits.model import Ask, Kind, Verdict
 from tidings.limits.rules import place_of
-from tidings.tenants.model import Tenant
+from tidings.run.accounts import Accounts
+from tidings.run.people import People
 
 _BY_ADDRESS = {Bucket.CODE_ADDRESS, Bucket.REDEEM_ADDRESS}
 
@@ -28,8 +29,9 @@ class SessionTokens:
         return principal
 
 
-class TenantSource(Protocol):
-    async def find(self, tenant: TenantId, /) -> Tenant | None: ...
+def credentials_of(accounts: Accounts, people: People) -> Credentials:
+    """The door that every edge has: API keys, tokens of sessions that are on, tokens of the tenants' own servers."""
+    return Credentials(accounts.api_keys, SessionTokens(people.access, people.live), accounts.users)
 
 
 class PhoneTenants:

@@ -3,23 +3,19 @@
 import random
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Protocol
 
 from tidings.accounts.model import Principal
+from tidings.accounts.user_tokens import TenantSource
 from tidings.api.ports import Allowance
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.limits.limit import Limiter
 from tidings.limits.model import NO_TENANT, Ask, Kind, Policy, Verdict
 from tidings.limits.rules import place_of, policy_of
-from tidings.tenants.model import RateOverrides, Tenant
+from tidings.tenants.model import RateOverrides
 
 _SPREAD_MS = 1_000
 """Those who were refused together do not come back together."""
-
-
-class TenantSource(Protocol):
-    async def find(self, tenant: TenantId, /) -> Tenant | None: ...
 
 
 class EdgeLimits:

@@ -1,5 +1,8 @@
 """Items of the chat tables: the log, what follows it, memberships, chat lists, the pending queue."""
 
+from functools import lru_cache
+
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.tables.bounds import (
     MS,
     SECONDS,
@@ -43,6 +46,17 @@ CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")
 KEY_SORT = KeyTemplate("{sender}#{client_key}")
 BLOCK_SORT = KeyTemplate("block#{other}")
+
+
+@lru_cache(maxsize=50_000)
+def chat_key(chat: ChatKey) -> str:
+    """Kept, because whoever asks for a chat asks for it again."""
+    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
+
+
+def user_key(tenant: TenantId, user: UserId) -> str:
+    return OWN_USER.render(tenant=tenant, user=user)
+
 
 _ENTRY: Attributes = {
     "message_id": MESSAGE_ID,
