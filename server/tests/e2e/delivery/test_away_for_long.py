@@ -1,0 +1,32 @@
+"""A device that was away for 31 days: longer than the pending queue keeps anything. It still gets everything."""
+
+from e2e.delivery.watching import Watcher, watching
+from fixtures.city import City
+
+_31_DAYS_S = str(31 * 86_400)
+
+
+async def test_after_31_days_everything_is_there_by_comparison_alone(city: City) -> None:
+    now = city.ready("gateway")
+    worker = city.ready("delivery")
+    direct, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
+    ben = Watcher(city, now.socket_port, "ben")
+    async with watching(city, now.socket_port, "anna") as (anna,):
+        async with ben:
+            await ben.live()
+            await anna.client.chat(direct).send("see you")
+            await anna.client.chat(group).send("see you all")
+            await ben.holds(direct, [1, 2])
+            await ben.holds(group, [1, 2])
+        for number in range(60):
+            await anna.client.chat(direct).send(f"{number}")
+        await anna.client.chat(group).send("one more")
+        await anna.holds(direct, range(1, 63))
+    worker.popen.terminate()
+    assert worker.exit_code() == 0
+    later = city.ready("gateway", TESTING_CLOCK_OFFSET_S=_31_DAYS_S)
+    city.ready("delivery", TESTING_CLOCK_OFFSET_S=_31_DAYS_S)
+    ben.move_to(later.socket_port, credential_from_s=31 * 86_400)
+    async with ben:
+        await ben.holds(direct, range(1, 63))
+        await ben.holds(group, [1, 2, 3])

@@ -1,0 +1,73 @@
+"""Whoever is killed with -9 in the middle of traffic, every device ends with exactly its entries, in order."""
+
+import asyncio
+
+from e2e.delivery.watching import Watcher, watching
+from fixtures.city import Balancer, City
+
+MESSAGES = 30
+
+
+async def _talk(anna: Watcher, ben: Watcher, chat: str, halfway: asyncio.Event) -> None:
+    for number in range(MESSAGES):
+        await asyncio.gather(
+            anna.client.chat(chat).send(f"a-{number}"), ben.client.chat(chat).send(f"b-{number}")
+        )
+        if number == MESSAGES // 3:
+            halfway.set()
+        await asyncio.sleep(0.05)
+
+
+async def test_a_gateway(city: City) -> None:
+    one, two = city.ready("gateway"), city.ready("gateway")
+    city.ready("delivery")
+    city.ready("relay")
+    chat = (await city.direct("anna", "ben")).chat
+    async with Balancer() as balancer:
+        balancer.ports = [one.socket_port, two.socket_port]
+        async with watching(city, balancer.port, "anna", "ben") as (anna, ben):
+            halfway = asyncio.Event()
+            talking = asyncio.create_task(_talk(anna, ben, chat, halfway))
+            await halfway.wait()
+            balancer.ports = [two.socket_port]
+            one.popen.kill()
+            await talking
+            for watcher in (anna, ben):
+                await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
+
+
+async def test_a_worker(city: City) -> None:
+    gateway = city.ready("gateway")
+    first = city.ready("delivery")
+    city.ready("relay")
+    chat = (await city.direct("anna", "ben")).chat
+    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+        halfway = asyncio.Event()
+        talking = asyncio.create_task(_talk(anna, ben, chat, halfway))
+        await halfway.wait()
+        first.popen.kill()
+        city.ready("delivery")
+        await talking
+        for watcher in (anna, ben):
+            await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
+
+
+async def test_a_relay_and_the_gateway_that_published(city: City) -> None:
+    """What was committed and not published is found by the second relay, from where the first left off."""
+    one, two = city.ready("gateway"), city.ready("gateway")
+    city.ready("delivery")
+    first = city.ready("relay")
+    chat = (await city.direct("anna", "ben")).chat
+    async with Balancer() as balancer:
+        balancer.ports = [one.socket_port, two.socket_port]
+        async with watching(city, balancer.port, "anna", "ben") as (anna, ben):
+            halfway = asyncio.Event()
+            talking = asyncio.create_task(_talk(anna, ben, chat, halfway))
+            await halfway.wait()
+            first.popen.kill()
+            balancer.ports = [two.socket_port]
+            one.popen.kill()
+            city.ready("relay")
+            await talking
+            for watcher in (anna, ben):
+                await watcher.holds(chat, range(1, 2 * MESSAGES + 2))

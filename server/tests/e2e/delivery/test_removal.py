@@ -1,0 +1,55 @@
+"""Promise 4 in mid-flow: who is removed and comes back gets the entries of his intervals, and no others."""
+
+import asyncio
+
+from e2e.delivery.watching import Watcher, watching
+from fixtures.city import City
+
+
+async def test_removed_and_back_again_while_others_talk(city: City) -> None:
+    one, two = city.ready("gateway"), city.ready("gateway")
+    city.ready("delivery")
+    chat = await city.group("anna", "ben", "cleo")
+    async with (
+        watching(city, one.socket_port, "anna", "ben") as (anna, ben),
+        watching(city, two.socket_port, "cleo") as (cleo,),
+        watching(city, two.socket_port, "cleo", device="laptop") as (laptop,),
+    ):
+        talking = asyncio.create_task(_talk(anna, chat, 40))
+        intervals = []
+        for _ in range(3):
+            await asyncio.sleep(0.2)
+            left = await city.remove(chat, "anna", "cleo")
+            await asyncio.sleep(0.2)
+            intervals.append((left, await city.add(chat, "anna", "cleo")))
+        await talking
+        head = (await anna.client.chat(chat).send("the end")).sequence
+        missing = {n for left, back in intervals for n in range(left + 1, back)}
+        for watcher in (anna, ben):
+            await watcher.holds(chat, range(1, head + 1))
+        for watcher in (cleo, laptop):
+            await watcher.holds(chat, [n for n in range(1, head + 1) if n not in missing])
+
+
+async def test_who_was_removed_while_away_learns_that_and_nothing_more(city: City) -> None:
+    gateway = city.ready("gateway")
+    city.ready("delivery")
+    chat = await city.group("anna", "ben", "cleo")
+    cleo = Watcher(city, gateway.socket_port, "cleo")
+    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+        async with cleo:
+            await cleo.live()
+            first = (await anna.client.chat(chat).send("with her")).sequence
+            await cleo.holds(chat, range(1, first + 1))
+        await anna.client.chat(chat).send("still hers")
+        left = await city.remove(chat, "anna", "cleo")
+        last = (await anna.client.chat(chat).send("not hers")).sequence
+        await ben.holds(chat, range(1, last + 1))
+        async with cleo:
+            await cleo.holds(chat, range(1, left + 1))
+
+
+async def _talk(anna: Watcher, chat: str, count: int) -> None:
+    for number in range(count):
+        await anna.client.chat(chat).send(f"{number}")
+        await asyncio.sleep(0.03)

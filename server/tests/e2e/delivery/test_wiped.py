@@ -1,0 +1,61 @@
+"""Promise 5: Kafka and Redis are accelerators. Emptied in the middle of traffic, delivery is late by seconds."""
+
+import asyncio
+
+from e2e.delivery.watching import Watcher, watching
+from fixtures.city import City
+
+MESSAGES = 30
+
+
+async def test_redis_is_flushed_again_and_again(city: City) -> None:
+    one, two = city.ready("gateway"), city.ready("gateway")
+    city.ready("delivery")
+    city.ready("relay")
+    chat = (await city.direct("anna", "ben")).chat
+    async with (
+        watching(city, one.socket_port, "anna") as (anna,),
+        watching(city, two.socket_port, "ben") as (ben,),
+    ):
+        for number in range(MESSAGES):
+            await anna.client.chat(chat).send(f"{number}")
+            if number % 10 == 5:
+                city.flush_redis()
+            await asyncio.sleep(0.05)
+        for watcher in (anna, ben):
+            await watcher.holds(chat, range(1, MESSAGES + 2))
+
+
+async def test_kafkas_log_is_deleted(city: City) -> None:
+    """While no worker runs, so that what is deleted was not handled; the relay publishes it again."""
+    gateway = city.ready("gateway")
+    city.ready("relay")
+    chat = (await city.direct("anna", "ben")).chat
+    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+        await _say(anna, chat, 0, 10)
+        city.delete_kafka_log()
+        city.ready("delivery")
+        await _say(anna, chat, 10, 20)
+        for watcher in (anna, ben):
+            await watcher.holds(chat, range(1, 22))
+
+
+async def test_both_at_once(city: City) -> None:
+    gateway = city.ready("gateway")
+    worker = city.ready("delivery")
+    city.ready("relay")
+    chat = (await city.direct("anna", "ben")).chat
+    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+        await _say(anna, chat, 0, 10)
+        worker.popen.kill()
+        await _say(anna, chat, 10, 20)
+        city.delete_kafka_log()
+        city.flush_redis()
+        city.ready("delivery")
+        for watcher in (anna, ben):
+            await watcher.holds(chat, range(1, 22))
+
+
+async def _say(anna: Watcher, chat: str, first: int, last: int) -> None:
+    for number in range(first, last):
+        await anna.client.chat(chat).send(f"{number}")
