@@ -1,0 +1,243 @@
+"""From a send to its delivery over two gateways, a worker and a relay, all real processes on one machine.
+
+Steady: an open loop at a rate that the machine carries. Peak: pairs that send the next message when the last one came.
+Then devices that come back to 100 missed messages each. Engines and loader share the two cores with what is measured;
+so CPU by process is the figure to trust.
+"""
+
+import argparse
+import asyncio
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+from fixtures.city import City, city_on
+from fixtures.gateway import Gateway
+
+from bench.e2e_devices import Line, Pair, Tally
+from bench.report import print_figures, print_table
+from tidings.engines.cache import user_cache
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine, Wish
+
+_TICKS_PER_S = 100
+_MISSED = 100
+
+
+@dataclass
+class Installation:
+    city: City
+    processes: dict[str, Gateway] = field(default_factory=dict)
+
+    def start(self) -> None:
+        for name, kind in (("gateway 1", "gateway"), ("gateway 2", "gateway"), ("delivery", "delivery")):
+            self.processes[name] = self.city.ready(kind, TELEMETRY_LOG_LEVEL="warning")  # type: ignore[arg-type]
+        self.processes["relay"] = self.city.ready("relay", TELEMETRY_LOG_LEVEL="warning")
+
+    @property
+    def ports(self) -> tuple[int, int]:
+        return self.processes["gateway 1"].socket_port, self.processes["gateway 2"].socket_port
+
+    def cpu_s(self) -> dict[str, float]:
+        return {name: _cpu_s(process.popen.pid) for name, process in self.processes.items()}
+
+    def units(self, kind: str) -> float:
+        return sum(_units(process, kind) for process in self.processes.values())
+
+    def engines_cpu_s(self) -> dict[str, float]:
+        return {each.node.engine.value: _cpu_s(each.pid) for each in self.city.fleet.status()}
+
+
+class Measured(NamedTuple):
+    """Of one phase."""
+
+    tally: Tally
+    took_s: float
+    cpu_us: dict[str, float]
+    engines_us: dict[str, float]
+    loader_us: float
+    write_units: float
+    read_units: float
+
+    @property
+    def ours_us(self) -> float:
+        return sum(self.cpu_us.values())
+
+
+class Phase:
+    """What everybody used between `__init__` and `end`."""
+
+    def __init__(self, here: Installation) -> None:
+        self._here = here
+        self._cpu, self._engines = here.cpu_s(), here.engines_cpu_s()
+        self._writes, self._reads = here.units("write"), here.units("read")
+        self._own, self._began = _own_cpu_s(), asyncio.get_running_loop().time()
+
+    def end(self, tally: Tally, took_s: float) -> Measured:
+        count = max(1, tally.sent)
+        now, engines = self._here.cpu_s(), self._here.engines_cpu_s()
+        return Measured(
+            tally,
+            took_s,
+            {name: (now[name] - self._cpu[name]) / count * 1e6 for name in now},
+            {name: (engines[name] - self._engines[name]) / count * 1e6 for name in engines},
+            (_own_cpu_s() - self._own) / count * 1e6,
+            (self._here.units("write") - self._writes) / count,
+            (self._here.units("read") - self._reads) / count,
+        )
+
+
+async def pairs_of(here: Installation, count: int) -> list[Pair]:
+    """Half of the senders on each gateway; each receiver on the other one."""
+    pairs = []
+    for number in range(count):
+        anna, ben = f"anna-{number}", f"ben-{number}"
+        chat = (await here.city.direct(anna, ben)).chat
+        ports = here.ports if number % 2 else here.ports[::-1]
+        lines = [
+            await Line.open(port, here.city.token(user), user)
+            for port, user in zip(ports, (anna, ben), strict=True)
+        ]
+        pairs.append(Pair(chat, *lines))
+    return pairs
+
+
+async def steady(here: Installation, pairs: Sequence[Pair], per_s: float, seconds: float) -> Measured:
+    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
+    began = loop.time()
+    for number in range(round(per_s * seconds)):
+        due = began + number / per_s
+        if (wait_s := due - loop.time()) > 0:
+            await asyncio.sleep(wait_s)
+        pairs[number % len(pairs)].send(tally, due)
+    await tally.settled(60)
+    return phase.end(tally, loop.time() - began)
+
+
+async def peak(here: Installation, pairs: Sequence[Pair], seconds: float) -> Measured:
+    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
+    began = loop.time()
+
+    async def ping_pong(pair: Pair) -> None:
+        while loop.time() - began < seconds:
+            await pair.send(tally, loop.time())
+
+    await asyncio.gather(*map(ping_pong, pairs))
+    await tally.settled(60)
+    return phase.end(tally, loop.time() - began)
+
+
+async def resumes(here: Installation, pairs: Sequence[Pair]) -> float:
+    """CPU of a gateway for one device that connects and gets 100 missed messages."""
+    for pair in pairs:
+        pair.receiver.close()
+    for _ in range(_MISSED):
+        await asyncio.gather(*(pair.acked() for pair in pairs))
+    await asyncio.sleep(3)
+    before = here.cpu_s()
+    for pair, port in zip(pairs, [here.ports[n % 2] for n in range(len(pairs))], strict=True):
+        again = await Line.open(
+            port, here.city.token(pair.receiver.user), pair.receiver.user, {pair.chat: pair.head - _MISSED}
+        )
+        got = again.sequences(pair.chat)
+        if got != list(range(pair.head - _MISSED + 1, pair.head + 1)):
+            raise AssertionError(f"{pair.receiver.user} was to get 100 messages: {got}")
+        pair.receiver = again
+    after = here.cpu_s()
+    used = sum(after[name] - before[name] for name in after if name.startswith("gateway"))
+    return used / len(pairs) * 1e6
+
+
+async def bench(here: Installation, options: argparse.Namespace) -> None:
+    pairs = await pairs_of(here, options.pairs)
+    await steady(here, pairs, options.rate, 3)
+    calm = await steady(here, pairs, options.rate, options.seconds)
+    full = await peak(here, pairs, options.seconds)
+    resume_us = await resumes(here, pairs)
+    tell(calm, full, options)
+    tallies = [calm.tally, full.tally]
+    print_figures(
+        {
+            "p50_ms": calm.tally.percentile_ms(0.5),
+            "p99_ms": calm.tally.percentile_ms(0.99),
+            "peak_per_s": full.tally.delivered / full.took_s,
+            "cpu_us_per_message": full.ours_us,
+            "write_units_per_message": calm.write_units,
+            "resume_100_cpu_us": resume_us,
+            "lost": sum(tally.sent - tally.delivered for tally in tallies),
+            "doubled": sum(tally.doubled for tally in tallies),
+        }
+    )
+
+
+def tell(calm: Measured, full: Measured, options: argparse.Namespace) -> None:
+    def row(name: str, one: float, two: float) -> tuple[str, str, str]:
+        return name, f"{one:.0f}", f"{two:.0f}"
+
+    rows = [
+        row("messages", calm.tally.sent, full.tally.sent),
+        row("a second", calm.tally.delivered / calm.took_s, full.tally.delivered / full.took_s),
+        *(
+            row(f"{p * 100:g} % within ms", calm.tally.percentile_ms(p), full.tally.percentile_ms(p))
+            for p in (0.5, 0.99)
+        ),
+        *(row(f"CPU µs, {name}", calm.cpu_us[name], full.cpu_us[name]) for name in calm.cpu_us),
+        row("CPU µs, ours together", calm.ours_us, full.ours_us),
+        *(row(f"CPU µs, {name}", calm.engines_us[name], full.engines_us[name]) for name in calm.engines_us),
+        row("CPU µs, loader", calm.loader_us, full.loader_us),
+        ("write units", f"{calm.write_units:.2f}", f"{full.write_units:.2f}"),
+        ("read units", f"{calm.read_units:.2f}", f"{full.read_units:.2f}"),
+    ]
+    print_table(("each message", f"steady, {options.rate:g}/s", "peak"), rows)
+
+
+@contextmanager
+def installation() -> Iterator[Installation]:
+    with tempfile.TemporaryDirectory(prefix="tidings-") as place:
+        fleet = Fleet(Path(place) / "engines", user_cache(), dies_with_us=True)
+        try:
+            fleet.start(Wish(engines=frozenset(Engine), dynamo="dynoxide"))
+            with city_on(fleet, "dynoxide", Path(place)) as city:
+                asyncio.run(city.found())
+                here = Installation(city)
+                here.start()
+                yield here
+        finally:
+            fleet.stop()
+
+
+def _cpu_s(pid: int) -> float:
+    """Of the process and its threads, not of its children."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def _own_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _units(process: Gateway, kind: str) -> float:
+    page: str = process.get("/metrics")[1]
+    found = [line for line in page.splitlines() if line.startswith(f"tidings_dynamo_{kind}_units_total")]
+    return sum(float(line.rpartition(" ")[2]) for line in found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=50)
+    parser.add_argument("--rate", type=float, default=100.0, help="messages a second when steady")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each phase")
+    options = parser.parse_args()
+    with installation() as here:
+        uvloop.run(bench(here, options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
