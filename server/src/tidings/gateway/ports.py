@@ -67,6 +67,20 @@ class Reading(Protocol):
 
     async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page: ...
 
+    async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Page:
+        """As `after`, where it is known that all of `(after, up_to]` is the reader's to see."""
+        ...
+
+    async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> Sequence[Shown]:
+        """Opened, in their order, for whoever may see them."""
+        ...
+
+    async def now(
+        self, chat: ChatKey, sequences: Collection[int], user: UserId | None = None
+    ) -> Mapping[int, Shown]:
+        """Messages as they are now, with a user those that he may see."""
+        ...
+
 
 class Marking(Protocol):
     """How far a user got; only forward, and never above the head."""
