@@ -4,12 +4,13 @@ So rows can be written by anybody, in any order and any number of times, and com
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, NewType
 
 from msgspec import Struct
 
 from tidings.chats.model import ChatType
 from tidings.kernel.ids import ChatId, ChatKey, UserId
+from tidings.messages.model import Entry
 
 
 class Mark(NamedTuple):
@@ -137,3 +138,22 @@ class Status(Struct, frozen=True, kw_only=True):
     delivered_to: tuple[UserId, ...] = ()
     read_by: tuple[UserId, ...] = ()
     is_counted: bool = True
+
+
+PendingKey = NewType("PendingKey", str)
+"""Where a message stands in a user's queue; they sort by time."""
+
+
+class Waiting(NamedTuple):
+    """A message in a user's queue. Its content is sealed; what expires has none here, it stands apart."""
+
+    key: PendingKey
+    chat: ChatKey
+    entry: Entry
+
+
+class Drained(NamedTuple):
+    """Some of a queue, oldest first. `after` goes into the next call; None: this was the end."""
+
+    waiting: tuple[Waiting, ...]
+    after: PendingKey | None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Chat, Membership
-from tidings.delivery.model import Flags, Mark, News, Row
+from tidings.delivery.model import Drained, Flags, Mark, News, PendingKey, Row
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 
@@ -47,6 +47,30 @@ class Watermarks(Protocol):
 
     async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
         """For people to look at: may be a moment behind."""
+        ...
+
+
+class Pending(Protocol):
+    """Messages for users who have no route: a quick drain of the recent past, kept for thirty days. Never the truth.
+
+    A message has one place in a queue, so a repeated `put` changes nothing, and who knows the message can withdraw it.
+    Raises `overloaded` or `outcome_unknown` while the store can't be read or written.
+    """
+
+    async def put(self, chat: ChatKey, user: UserId, message: Entry) -> None: ...
+
+    async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
+        """Takes a message out of these users' queues, where it stands in them."""
+        ...
+
+    async def drain(
+        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
+    ) -> Drained:
+        """The next of a user's queue, oldest first. Strong. What has expired meanwhile is left out."""
+        ...
+
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
+        """Of what was acked. A key that is not there is no fault."""
         ...
 
 
