@@ -3,17 +3,20 @@
 Of what comes too early only the sequence is kept, never the entry: the log has it, so a seat can't grow.
 """
 
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol, final
 
 from tidings.gateway.socket.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
+from tidings.messages.model import Entry, Kind
 from tidings.wire.close_codes import CloseCode
 
 UNKNOWN = -1
 """A chat of which something was heard before its row was read."""
 NOT_SEEN = 10**15
 """Since when a user is in a chat, as long as nobody has said: he is shown nothing that lies before a push."""
+MOVES = frozenset({Kind.CREATE, Kind.JOIN, Kind.LEAVE})
 
 
 class Connected(Protocol):
@@ -75,9 +78,16 @@ class Place:
         return Offer.NEXT
 
 
+def _nowhere(_: ChatId) -> None:
+    """It listens to no large chat."""
+
+
 @final
 class Seat:
-    """`epoch`: of its route; None: it has none. Not live: it resumes, and what comes meanwhile is only noted."""
+    """`epoch`: of the last route that it had here. Not routed: nobody finds it now. Not live: it resumes, and what comes meanwhile is only noted.
+
+    `left`: told of a chat that its user was taken out of.
+    """
 
     __slots__ = (
         "connected",
@@ -85,7 +95,9 @@ class Seat:
         "epoch",
         "is_gone",
         "is_live",
+        "is_routed",
         "key",
+        "left",
         "places",
         "rooms",
         "told",
@@ -95,14 +107,20 @@ class Seat:
     def __init__(self, key: DeviceKey, connected: Connected) -> None:
         self.key = key
         self.connected = connected
-        self.epoch: int | None = None
+        self.epoch = 0
+        self.is_routed = False
         self.is_live = False
         self.is_gone = False
         self.wants_again = False
         self.places: dict[ChatId, Place] = {}
         self.rooms: dict[ChatId, None] = {}
+        self.left: Callable[[ChatId], None] = _nowhere
         self.told: dict[str, int] | None = None
         self.drained: dict[ChatId, list[tuple[int, str]]] | None = None
+
+    @property
+    def socket(self) -> Socket:
+        return self.connected.socket
 
     @property
     def user(self) -> UserId:
@@ -112,14 +130,36 @@ class Seat:
         return ChatKey(self.key.tenant, chat)
 
     def offered(self, chat: ChatId, first: int, last: int) -> Offer:
+        place = self._place(chat, first)
+        if self.is_live:
+            return place.offered(first, last)
+        place.hear(last)
+        return Offer.HELD
+
+    def heard(self, chat: ChatId, first: int, last: int) -> Offer:
+        """There is something from `first` to `last`, but it can't be shown now."""
+        place = self._place(chat, first)
+        if last <= place.position:
+            return Offer.OLD
+        place.hear(last)
+        return Offer.GAP if self.is_live and not place.is_reading else Offer.HELD
+
+    def _place(self, chat: ChatId, first: int) -> Place:
         """A chat that is new on a live connection begins with what was pushed: older pages are read on demand."""
         place = self.places.get(chat)
         if place is None:
             place = self.places[chat] = Place(first - 1 if self.is_live else UNKNOWN)
-        if not self.is_live:
-            place.hear(last)
-            return Offer.HELD
-        return place.offered(first, last)
+        return place
+
+    def moved(self, chat: ChatId, entry: Entry) -> None:
+        """An entry was sent to the device: did it let its user in, or take him out?"""
+        if entry.kind not in MOVES or self.user not in entry.users:
+            return
+        if entry.kind is Kind.LEAVE:
+            self.places[chat].since = NOT_SEEN
+            self.left(chat)
+        else:
+            self.places[chat].since = entry.sequence
 
     def behind(self) -> list[ChatId]:
         return [chat for chat, place in self.places.items() if place.is_behind]

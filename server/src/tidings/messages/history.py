@@ -76,7 +76,9 @@ class History:
         """As `after`, for a reader of whom it is known that all of `(after, up_to]` is his to see."""
         found = await self._read(chat, after, up_to, _bounded(limit), newest_first=False)
         top = found[-1].sequence if found else after
-        return Page(tuple(await self.show(chat, found[::-1])), after, top, has_older=True, has_newer=top < up_to)
+        return Page(
+            tuple(await self.show(chat, found[::-1])), after, top, has_older=True, has_newer=top < up_to
+        )
 
     async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page:
         """Entries on both sides of one, for a link into a chat."""

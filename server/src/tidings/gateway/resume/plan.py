@@ -78,7 +78,8 @@ def head_of(row: Row) -> int:
 def is_any_ahead(positions: Mapping[ChatId, int], rows: Iterable[Row]) -> bool:
     """Of a small chat: only of these something is kept."""
     return any(
-        not row.known.is_large and row.chat in positions and positions[row.chat] < head_of(row) for row in rows
+        not row.known.is_large and row.chat in positions and positions[row.chat] < head_of(row)
+        for row in rows
     )
 
 
