@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from itertools import batched
 from typing import Any, final
 
 from tidings_sdk.codec import check
@@ -12,10 +13,10 @@ from tidings_sdk.events import LOG_EVENTS, Event, Restored, SendRefused, Sent, S
 from tidings_sdk.feed import Feed
 from tidings_sdk.filling import Filling
 from tidings_sdk.frames.connecting import Welcome
-from tidings_sdk.frames.reading import ChatRow, Entries, Entry, EntryPush, HistoryPage
+from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.signs import PresencePush, TypingPush
-from tidings_sdk.frames.watermarks import Receipt
+from tidings_sdk.frames.watermarks import Ack, Receipt
 from tidings_sdk.lanes import Lanes, new_backoff
 from tidings_sdk.outbox import Accepted, Outbox, Request, Row
 from tidings_sdk.positions import Positions
@@ -24,6 +25,7 @@ from tidings_sdk.session import Dialling, Session
 from tidings_sdk.stores.port import Owner, Store
 
 _KEEP_EVERY_S = 1.0
+_ACKS_IN_A_FRAME = 200
 
 
 @final
@@ -41,6 +43,8 @@ class Device:
         self._feed = Feed(max_events)
         self._sendings: dict[tuple[str, str], Sending] = {}
         self._moved: dict[str, int] = {}
+        self._taken: dict[str, int] = {}
+        self._heads: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: Exception | None = None
         self._is_closed = False
@@ -77,7 +81,7 @@ class Device:
             owner = self._owner
             yield event
             if isinstance(event, LOG_EVENTS) and owner is self._owner:
-                self._moved[event.chat] = event.entry.sequence
+                self._moved[event.chat] = self._taken[event.chat] = event.entry.sequence
 
     async def settled(self) -> None:
         while len(self._outbox) and self._error is None and not self._is_closed:
@@ -151,6 +155,12 @@ class Device:
         self._owner = new
 
     def went_live(self) -> None:
+        """Chats that came with their row alone are held up to there: what is older is history."""
+        for chat, head in self._heads.items():
+            if self._positions.of(chat) is None:
+                self._moved[chat] = head
+            self._positions.begin(chat, head)
+        self._heads.clear()
         for chat in self._positions.behind():
             self._filling.wake(chat)
 
@@ -161,8 +171,11 @@ class Device:
             case Entries():
                 self._range(body.chat, body.after, body.up_to, body.entries)
             case ChatRow():
-                self._positions.committed(body.chat, body.head)
-                self._feed.offer(body)
+                self._row(body)
+            case ChatRows():
+                for row in body.rows:
+                    self._row(row)
+                    self._heads[row.chat] = row.head
             case Receipt() | TypingPush() | PresencePush():
                 self._feed.offer(body)
 
@@ -199,6 +212,10 @@ class Device:
             self._give(chat, self._positions.take(chat, after, up_to, entries))
         self._filling.wake(chat)
 
+    def _row(self, row: ChatRow) -> None:
+        self._positions.committed(row.chat, row.head)
+        self._feed.offer(row)
+
     def _give(self, chat: str, entries: list[Entry]) -> None:
         for entry in entries:
             self._feed.offer(of_entry(chat, entry))
@@ -206,6 +223,8 @@ class Device:
     def _restored(self, epoch: int) -> None:
         self._positions.forget()
         self._moved.clear()
+        self._taken.clear()
+        self._heads.clear()
         self._feed.forget_entries()
         self._feed.offer(Restored(epoch))
 
@@ -213,6 +232,13 @@ class Device:
         while True:
             await asyncio.sleep(_KEEP_EVERY_S)
             self._store_positions()
+            self._ack()
+
+    def _ack(self) -> None:
+        """What the app has taken. Who is not connected need not: the positions of the next `connect` say the same."""
+        taken, self._taken = self._taken, {}
+        for some in batched(taken.items(), _ACKS_IN_A_FRAME):
+            self._session.say(Ack(delivered=dict(some)))
 
     def _store_positions(self) -> None:
         moved, self._moved = self._moved, {}

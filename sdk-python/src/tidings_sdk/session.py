@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, W
 
 from tidings_sdk import close_codes
 from tidings_sdk.backoff import FIRST_S, LONGEST_S, Backoff
+from tidings_sdk.codec import encode
 from tidings_sdk.connection import (
     Answered,
     AskedToLeave,
@@ -128,6 +129,13 @@ class Session:
                 return await self._asked(connection, body)
         except TimeoutError:
             raise NotAnswered("There was no answer in time.") from None
+
+    def say(self, body: Body) -> bool:
+        """Without an answer, and only if somebody hears it now."""
+        if not self._is_open() or self._pace.take(self._now()):
+            return False
+        self._outgoing.put_nowait(encode(body))
+        return True
 
     async def _asked(self, connection: Connection, body: Body) -> Body:
         request_id, write = connection.ask(body)

@@ -24,8 +24,26 @@ class Reaction(Body, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
 
 
+class Changed(Body, frozen=True, kw_only=True):
+    """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
+
+    state: str = "there"
+    text: str = ""
+    data: dict[str, Any] | None = None
+    reply_to: int | None = None
+    mentions: tuple[str, ...] = ()
+    content_type: str | None = None
+    edited_at: int | None = None
+    redacted_at: int | None = None
+    expires_at: int | None = None
+    reactions: tuple[Reaction, ...] = ()
+
+
 class Entry(Body, frozen=True, kw_only=True):
-    """One item of a log. A message unless `kind` says otherwise; `client_message_id` is there on one's own."""
+    """One item of a log. A message unless `kind` says otherwise; `client_message_id` is there on one's own.
+
+    `changed`: the message at `refers_to` as it is now, where it was pushed and did not come along itself.
+    """
 
     sequence: int
     by: str
@@ -48,6 +66,7 @@ class Entry(Body, frozen=True, kw_only=True):
     role: str | None = None
     users: tuple[str, ...] = ()
     member_count: int | None = None
+    changed: Changed | None = None
 
 
 class EntryPush(Entry, frozen=True, kw_only=True):
@@ -89,3 +108,9 @@ class ChatRow(Body, frozen=True, kw_only=True):
     is_muted: bool = False
     is_pinned: bool = False
     is_archived: bool = False
+
+
+class ChatRows(Body, frozen=True, kw_only=True):
+    """Several rows at once, newest activity first."""
+
+    rows: tuple[ChatRow, ...]

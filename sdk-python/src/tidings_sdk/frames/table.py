@@ -30,6 +30,7 @@ PUSHES: Final[Mapping[str, type[Body]]] = {
     "entry": reading.EntryPush,
     "entries": reading.Entries,
     "chat": reading.ChatRow,
+    "chats": reading.ChatRows,
     "resumed": connecting.Resumed,
     "resume": connecting.ResumeAgain,
     "receipt": watermarks.Receipt,

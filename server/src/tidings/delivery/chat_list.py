@@ -60,7 +60,7 @@ class ChatList:
         kept = sorted((row for row in rows if keeps(row, now_ms)), key=_place)
         rest = kept if after is None else [row for row in kept if _place(row) > _place_of(after)]
         page = rest[: min(max(limit, 1), MAX_LIMIT)]
-        listed = await self._listed(tenant, user, page, now_ms)
+        listed = await self.listed(tenant, user, page)
         more = len(rest) > len(page)
         unread_chats = sum(rules.unread(row) > 0 for row in kept)
         return ListPage(tuple(listed), cursor_at(page[-1]) if more else None, unread_chats)
@@ -78,7 +78,9 @@ class ChatList:
         heads = await self._lists.heads(tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows]
 
-    async def _listed(self, tenant: TenantId, user: UserId, page: Sequence[Row], now_ms: int) -> list[Listed]:
+    async def listed(self, tenant: TenantId, user: UserId, page: Sequence[Row]) -> list[Listed]:
+        """These rows as people see them, whoever has read them."""
+        now_ms = self._clock.now_ms()
         groups = [row.chat for row in page if type_of(row.chat) is ChatType.GROUP]
         names = await self._chats.names(tenant, groups) if groups else {}
         sealed = [row.known.shown.preview for row in page if row.known.shown and row.known.shown.preview]

@@ -34,6 +34,10 @@ class Marking:
         row = await self._watermarks.raise_delivered(chat, user, mark)
         return Reached(row.delivered.sequence if row.delivered else 0, await self._unread(chat, row))
 
+    async def holds(self, chat: ChatKey, user: UserId, mark: Mark) -> None:
+        """`delivered`, told by who has shown the user this very entry: one write, nothing need be asked."""
+        await self._watermarks.raise_delivered(chat, user, mark)
+
     async def _mark(self, chat: ChatKey, user: UserId, sequence: int) -> Mark:
         """The entry itself gives its ordinal, and shows that the log has come that far: it is dense."""
         row = own_row(await self._chats.membership(chat, user))

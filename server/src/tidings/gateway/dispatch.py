@@ -3,8 +3,9 @@
 Knows no socket: whatever drives a `Connection` awaits `Visit.answer` for each of its calls.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 from msgspec import Struct
 
@@ -12,13 +13,15 @@ from tidings.accounts.model import Principal
 from tidings.gateway.error_frames import frame_of
 from tidings.gateway.limits import Limits
 from tidings.gateway.ports import UseCases
+from tidings.gateway.seat import Seat
 from tidings.gateway.serving import SERVED, Caller
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, DeviceKey, new_ulid
 from tidings.wire.bounds import PROTOCOL
-from tidings.wire.frames.connecting import Connect, Resume, Welcome
+from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
 from tidings.wire.frames.table import REQUEST_BY_BODY
+from tidings.wire.frames.watermarks import Ack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +34,27 @@ class Dispatch:
     epoch: int = 0
 
 
+class Desk(Protocol):
+    """Where what is asked about a device's positions is answered, because they are known there."""
+
+    async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed: ...
+
+    def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
+        """Takes what it can; the rest goes the slow way."""
+        ...
+
+
 @final
 class Visit:
     """One connection's calls. It knows who calls from the moment in which `connect` was answered."""
 
-    __slots__ = ("_address", "_dispatch", "_principal", "caller", "key")
+    __slots__ = ("_address", "_desk", "_dispatch", "_principal", "caller", "key", "seat")
 
-    def __init__(self, dispatch: Dispatch, address: str = "") -> None:
+    def __init__(self, dispatch: Dispatch, address: str = "", desk: Desk | None = None) -> None:
         self._dispatch = dispatch
         self._address = address
+        self._desk = desk
+        self.seat: Seat | None = None
         self._principal: Principal | None = None
         self.caller: Caller | None = None
         self.key: DeviceKey | None = None
@@ -62,6 +77,12 @@ class Visit:
             raise TidingsError(Code.CREDENTIAL_INVALID, "Nobody has connected here.")
         if type(request) is not Resume:
             await self._count(self._principal)
+        if self._desk is not None and self.seat is not None:
+            if isinstance(request, Resume):
+                return await self._desk.resume(self.seat, request, self._dispatch.epoch)
+            if isinstance(request, Ack):
+                rest = self._desk.acked(self.seat, request.delivered)
+                request = Ack(delivered=rest)
         return await serve(self._dispatch.cases, self.caller, request)
 
     async def _count(self, principal: Principal | None) -> None:

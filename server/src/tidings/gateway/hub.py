@@ -1,6 +1,6 @@
 """The devices that are connected to this process, and the way to them. A device is here once: the newest counts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Protocol, final
 
 from tidings.gateway.socket.ports import Socket
@@ -37,19 +37,18 @@ class Hub[C: Connected]:
         if self._here.get(key) is connected:
             del self._here[key]
 
-    def push(self, frame: bytes, devices: Iterable[DeviceKey]) -> list[DeviceKey]:
-        """One encoded frame to all of them that are here, shared; returns those that are not."""
-        sockets, away = [], []
-        for key in devices:
-            connected = self._here.get(key)
-            if connected is None:
-                away.append(key)
-            else:
-                sockets.append(connected.socket)
+    def get(self, key: DeviceKey) -> C | None:
+        return self._here.get(key)
+
+    def send(self, frame: bytes, sockets: Collection[Socket]) -> None:
+        """One encoded frame to all of them, shared."""
         self._send_all(sockets, frame)
         self._traffic.frames_out += len(sockets)
         self._traffic.bytes_out += len(sockets) * len(frame)
-        return away
+
+    def __iter__(self) -> Iterator[C]:
+        """Everybody who is here now; some may leave meanwhile."""
+        return iter(list(self._here.values()))
 
     def __contains__(self, key: DeviceKey) -> bool:
         return key in self._here

@@ -15,11 +15,12 @@ from tidings.gateway.connection import Connection
 from tidings.gateway.dispatch import Dispatch, Visit
 from tidings.gateway.effects import Call, Close, Effect, Write
 from tidings.gateway.hub import Hub
+from tidings.gateway.routed import Routed
+from tidings.gateway.seat import Seat
 from tidings.gateway.socket.ports import Socket, Upgrade
 from tidings.gateway.states import IS_LET_IN
 from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import Traffic
-from tidings.kernel.ids import DeviceKey
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Connect
 
@@ -29,26 +30,27 @@ class Shared:
     """What all peers of a process have in common."""
 
     dispatch: Dispatch
-    hub: "Hub[Peer]"
+    hub: Hub[Seat]
     timers: "Timers[Peer]"
     calls: Calls
     traffic: Traffic
     now: Callable[[], float]
     peers: "dict[Socket, Peer]" = field(default_factory=dict)
+    routed: Routed | None = None
 
 
 @final
 class Peer:
     """The socket's `Receiver`, and who asks for its calls."""
 
-    __slots__ = ("_connection", "_due_at", "_key", "_shared", "slot", "socket", "visit")
+    __slots__ = ("_connection", "_due_at", "_seat", "_shared", "slot", "socket", "visit")
 
     def __init__(self, shared: Shared, socket: Socket, upgrade: Upgrade) -> None:
         self._shared = shared
         self.socket = socket
-        self.visit = Visit(shared.dispatch, upgrade.client)
+        self.visit = Visit(shared.dispatch, upgrade.client, shared.routed)
         self._connection = Connection(shared.dispatch.limits, shared.now(), random)
-        self._key: DeviceKey | None = None
+        self._seat: Seat | None = None
         self.slot = 0
         self._due_at = inf
         shared.peers[socket] = self
@@ -80,6 +82,9 @@ class Peer:
 
     def drain(self, after_ms: int) -> None:
         self._do(self._connection.drain(after_ms, 0, self._shared.now()))
+
+    def push(self, frame: bytes) -> None:
+        self._do(self._connection.pushed(frame))
 
     def close(self, code: CloseCode) -> None:
         self._do(self._connection.close(code))
@@ -113,13 +118,19 @@ class Peer:
             self._shared.timers.set(self, due_at)
 
     def _enter(self) -> None:
-        self._key = self.visit.key
-        if self._key is not None:
-            before = self._shared.hub.enter(self._key, self)
-            if before is not None:
-                before.close(CloseCode.REPLACED)
+        """From here on what is pushed to the device is noted; it is sent when it has resumed."""
+        if self.visit.key is None:
+            return
+        seat = self._seat = self.visit.seat = Seat(self.visit.key, self)
+        if self._shared.routed is not None:
+            self._shared.routed.entered(seat)
+        before = self._shared.hub.enter(seat.key, seat)
+        if before is not None:
+            before.connected.close(CloseCode.REPLACED)
 
     def _leave(self) -> None:
-        if self._key is not None:
-            self._shared.hub.leave(self._key, self)
-            self._key = None
+        seat, self._seat = self._seat, None
+        if seat is not None:
+            self._shared.hub.leave(seat.key, seat)
+            if self._shared.routed is not None:
+                self._shared.routed.left(seat)

@@ -1,15 +1,17 @@
 """What the socket's edge asks of the rest: the use cases, as they stand."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidings.accounts.model import Principal
+from tidings.delivery.model import Drained, Listed, Mark, News, PendingKey, Row
 from tidings.delivery.watermarks import Reached
-from tidings.kernel.ids import ChatKey, ClientKey, UserId
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.change import Asked
 from tidings.messages.content import Content
-from tidings.messages.history import Page
-from tidings.messages.model import Appended
+from tidings.messages.history import Page, Shown
+from tidings.messages.model import Appended, Entry
 from tidings.messages.send import Sent
 
 
@@ -67,6 +69,20 @@ class Reading(Protocol):
 
     async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page: ...
 
+    async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Page:
+        """As `after`, where it is known that all of `(after, up_to]` is the reader's to see."""
+        ...
+
+    async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> Sequence[Shown]:
+        """Opened, in their order, for whoever may see them."""
+        ...
+
+    async def now(
+        self, chat: ChatKey, sequences: Collection[int], user: UserId | None = None
+    ) -> Mapping[int, Shown]:
+        """Messages as they are now, with a user those that he may see."""
+        ...
+
 
 class Marking(Protocol):
     """How far a user got; only forward, and never above the head."""
@@ -74,6 +90,10 @@ class Marking(Protocol):
     async def read(self, chat: ChatKey, user: UserId, sequence: int) -> Reached: ...
 
     async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> Reached: ...
+
+    async def holds(self, chat: ChatKey, user: UserId, mark: Mark) -> None:
+        """As `delivered`, for an entry that was shown to the user: one write, nothing is asked."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,3 +104,38 @@ class UseCases:
     history: Reading
     marking: Marking
     rates: Rates = field(default_factory=NoRates)
+
+
+class Rows(Protocol):
+    """The truth that positions are held against. Strong."""
+
+    async def rows(self, tenant: TenantId, user: UserId) -> Sequence[Row]: ...
+
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]: ...
+
+
+class Listing(Protocol):
+    async def listed(self, tenant: TenantId, user: UserId, rows: Sequence[Row]) -> Sequence[Listed]:
+        """Rows as people see them: names, and the words of the last message."""
+        ...
+
+
+class Queue(Protocol):
+    """What was kept for a user while he was away. A quick way to what the log has too."""
+
+    async def drain(
+        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
+    ) -> Drained: ...
+
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None: ...
+
+
+class Unreached(Protocol):
+    async def __call__(self, chat: ChatKey, user: UserId, entries: Sequence[Entry], /) -> None:
+        """Entries were pushed to a device that is not here, and its user has no other."""
+        ...
+
+
+class NobodyUnreached:
+    async def __call__(self, chat: ChatKey, user: UserId, entries: Sequence[Entry], /) -> None:
+        """They are found when the user comes: his row is ahead of his position."""

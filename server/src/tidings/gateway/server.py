@@ -13,6 +13,8 @@ from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import Drain, Drained, DrainOptions
 from tidings.gateway.hub import Hub
 from tidings.gateway.peer import Peer, Shared
+from tidings.gateway.routed import Routed, World
+from tidings.gateway.seat import Seat
 from tidings.gateway.socket.ports import Listener, OnOpen, Report, Socket, Upgrade
 from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import Measure, NoMeasure, Traffic
@@ -25,11 +27,12 @@ type MakeListener = Callable[[OnOpen], Listener]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """What a gateway is given. `settle_s`: how long calls that are on their way have when it stops."""
+    """What a gateway is given. Without `routed` nothing is pushed: for tests of what a device asks. `settle_s`: how long calls that are on their way have when it stops."""
 
     dispatch: Dispatch
     make_listener: MakeListener
     report: Report
+    routed: World | None = None
     measure: Measure = field(default_factory=NoMeasure)
     settle_s: float = 2.0
 
@@ -41,7 +44,8 @@ class Server:
         self.traffic = Traffic()
         self.calls = Calls(given.measure, given.report, given.dispatch.limits.user_in_flight)
         self.listener = given.make_listener(self._open)
-        self.hub: Hub[Peer] = Hub(self.listener.send_all, self.traffic)
+        self.hub: Hub[Seat] = Hub(self.listener.send_all, self.traffic)
+        self.routed = Routed(given.routed, self.hub, given.report) if given.routed else None
         self._timers: Timers[Peer] = Timers(TURN_S)
         self._shared = Shared(
             dispatch=given.dispatch,
@@ -50,6 +54,7 @@ class Server:
             calls=self.calls,
             traffic=self.traffic,
             now=given.dispatch.clock.monotonic,
+            routed=self.routed,
         )
 
     async def keep_time(self) -> None:
@@ -58,10 +63,21 @@ class Server:
             for peer in self._timers.due(self._shared.now()):
                 peer.tick()
 
+    def start(self) -> None:
+        """Before the listener: what is said to this gateway is heard from then on."""
+        if self.routed is not None:
+            self.routed.start()
+
+    async def keep_routes(self) -> None:
+        if self.routed is not None:
+            await self.routed.leases.keep()
+
     async def drain(self, options: DrainOptions) -> Drained:
         """Everybody is told to leave and has the time for it; then what they asked for last is finished."""
         drained = await Drain(self.listener, self._tell, options).run()
         await self.calls.settled(self._given.settle_s)
+        if self.routed is not None:
+            await self.routed.stop(self._given.settle_s)
         return drained
 
     def _open(self, socket: Socket, upgrade: Upgrade) -> Peer:

@@ -1,7 +1,9 @@
 """The flow "history": what a user may see of a chat, page by page. Every answer says which range it covers."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
+from itertools import batched
 from typing import NamedTuple
 
 from tidings.chats.model import NO_SUCH_CHAT, Interval, may_see, visible
@@ -15,6 +17,7 @@ from tidings.messages.ports import Keys, Reader, ReadingKeys, Stays
 
 MAX_LIMIT = 200
 _NO_END = 10**15 - 1
+_ONES_AT_ONCE = 8
 
 
 class State(StrEnum):
@@ -69,6 +72,14 @@ class History:
         up_to = found[-1].sequence if found else after
         return await self._page(chat, found[::-1], (after, up_to), intervals, has_newer=more)
 
+    async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Page:
+        """As `after`, for a reader of whom it is known that all of `(after, up_to]` is his to see."""
+        found = await self._read(chat, after, up_to, _bounded(limit), newest_first=False)
+        top = found[-1].sequence if found else after
+        return Page(
+            tuple(await self.show(chat, found[::-1])), after, top, has_older=True, has_newer=top < up_to
+        )
+
     async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page:
         """Entries on both sides of one, for a link into a chat."""
         half = max(1, _bounded(limit) // 2)
@@ -81,7 +92,20 @@ class History:
         entry = await self._reader.one(chat, sequence) if may_see(intervals, sequence) else None
         if entry is None:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
-        return (await self._show(chat, [entry]))[0]
+        return (await self.show(chat, [entry]))[0]
+
+    async def now(
+        self, chat: ChatKey, sequences: Collection[int], user: UserId | None = None
+    ) -> Mapping[int, Shown]:
+        """Messages as they are now. With a user: those that he may see; without, who asks sees to that."""
+        if user is not None and sequences:
+            intervals = await self._stays.intervals(chat, user)
+            sequences = [sequence for sequence in sequences if may_see(intervals, sequence)]
+        found: list[Entry] = []
+        for some in batched(sorted(sequences), _ONES_AT_ONCE):
+            read = await asyncio.gather(*(self._reader.one(chat, sequence) for sequence in some))
+            found += [entry for entry in read if entry is not None]
+        return {shown.entry.sequence: shown for shown in await self.show(chat, found)}
 
     async def _intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
         intervals = await self._stays.intervals(chat, user)
@@ -132,12 +156,14 @@ class History:
         *,
         has_newer: bool,
     ) -> Page:
-        shown = await self._show(chat, found)
+        shown = await self.show(chat, found)
         after, up_to = covers
         return Page(tuple(shown), after, up_to, bool(visible(intervals, 0, after)), has_newer)
 
-    async def _show(self, chat: ChatKey, entries: Sequence[Entry]) -> list[Shown]:
-        """Ephemeral content stands apart; it is asked for only where there is some to show."""
+    async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> list[Shown]:
+        """Opened, for whoever may see them. Ephemeral content stands apart; it is asked for only where there is some."""
+        if not entries:
+            return []
         now_ms = self._clock.now_ms()
         alive = [
             e.sequence for e in entries if e.visible_until_ms is not None and state(e, now_ms) is State.THERE

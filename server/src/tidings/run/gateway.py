@@ -4,21 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from tidings.delivery.store import DynamoLists, DynamoPending
 from tidings.gateway.admission import admission
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import DrainOptions
 from tidings.gateway.limits import Limits
 from tidings.gateway.ports import UseCases
+from tidings.gateway.resume.plan import Tails
+from tidings.gateway.resume.ranges import RangeOptions
+from tidings.gateway.resume.run import ResumeOptions
+from tidings.gateway.routed import RoutedOptions, World
 from tidings.gateway.server import Server, Serving
 from tidings.gateway.socket.choose import library
 from tidings.gateway.socket.listener import SocketListener
 from tidings.gateway.socket.options import ListenOptions
 from tidings.gateway.socket.ports import Listener, OnOpen
 from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import new_ulid
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
+from tidings.routing.model import GatewayId
+from tidings.routing.store import RedisLine, RedisRoutes
 from tidings.run import publishing, wiring
 from tidings.run.accounts import Accounts, open_accounts
 from tidings.run.chat_lists import join_chat_lists
@@ -72,7 +80,23 @@ def leaving(settings: Settings) -> DrainOptions:
     )
 
 
-BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving)
+def routing(settings: Settings) -> RoutedOptions:
+    given = settings.gateway
+    if given.renew_every_s > given.lease_s / 2:
+        raise ValueError(
+            f"gateway.renew_every_s: a lease of {given.lease_s:g} s (gateway.lease_s) is to be renewed at least "
+            f"twice in its time, not every {given.renew_every_s:g} s"
+        )
+    tails = Tails(given.tail_chats, given.tail_entries)
+    return RoutedOptions(
+        renew_every_s=given.renew_every_s,
+        ack_within_s=given.ack_within_s,
+        resume=ResumeOptions(at_once=given.resumes_at_once, tails=tails),
+        ranges=RangeOptions(tail=given.tail_entries),
+    )
+
+
+BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing)
 
 
 def run_gateway(settings: Settings) -> NoReturn:
@@ -107,11 +131,13 @@ class Joined:
 
     def server(self) -> Server:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
+        cases = self._cases()
         limits = Limits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
         return Server(
             Serving(
-                dispatch=Dispatch(cases=self._cases(), limits=limits, clock=self.host.clock),
+                dispatch=Dispatch(cases=cases, limits=limits, clock=self.host.clock),
                 make_listener=self._listener,
+                routed=self._routed(cases),
                 report=_report,
                 measure=SocketCalls(self.host.metrics),
                 settle_s=_SETTLE_S,
@@ -130,6 +156,23 @@ class Joined:
             history=cases.history,
             marking=join_chat_lists(client, keys, self.host.clock).marking,
             rates=SocketRates(EdgeLimits(limiter, self.accounts.tenants)),
+        )
+
+    def _routed(self, cases: UseCases) -> World:
+        client, redis = self.engines.dynamo.it, self.engines.redis.it
+        line = RedisLine(redis)
+        return World(
+            gateway=GatewayId(new_ulid()),
+            routes=RedisRoutes(redis, lease_s=self.settings.gateway.lease_s),
+            line=line,
+            ears=line,
+            rows=DynamoLists(client),
+            queue=DynamoPending(client, self.host.clock),
+            listing=join_chat_lists(client, self.engines.keys.it, self.host.clock).chat_list,
+            history=cases.history,
+            marking=cases.marking,
+            pauses=self.host.pauses,
+            options=routing(self.settings),
         )
 
     def _listener(self, on_open: OnOpen) -> Listener:

@@ -17,6 +17,7 @@ from tidings.gateway.hub import Hub
 from tidings.gateway.limits import Limits
 from tidings.gateway.peer import Peer, Shared
 from tidings.gateway.ports import UseCases
+from tidings.gateway.seat import Seat
 from tidings.gateway.socket.ports import Socket, Upgrade
 from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import NoMeasure, Traffic
@@ -64,7 +65,7 @@ class World:
         self.faults: list[str] = []
         self.traffic = Traffic()
         self.timers: Timers[Peer] = Timers(0.25)
-        self.hub: Hub[Peer] = Hub(_send_all, self.traffic)
+        self.hub: Hub[Seat] = Hub(_send_all, self.traffic)
         cases = UseCases(credentials=self, send=self._send, change=None, history=None, marking=None)  # type: ignore[arg-type]
         wanted = Limits(**limits)
         self.calls = Calls(NoMeasure(), lambda what, _: self.faults.append(what), wanted.user_in_flight)
@@ -100,12 +101,14 @@ def _send_all(sockets: Iterable[Socket], data: bytes) -> None:
         socket.send(data)
 
 
-async def test_a_push_is_the_same_object_for_every_device_and_tells_who_is_away() -> None:
+async def test_a_frame_is_the_same_object_for_every_device_that_is_here() -> None:
     world = World()
     (one, _), (two, _) = await world.device("phone"), await world.device("laptop")
     frame = b'{"ping":{}}'
     other, away = KEY._replace(device=DeviceId("laptop")), KEY._replace(user=UserId("ben"))
-    assert world.hub.push(frame, [KEY, away, other]) == [away]
+    here = [seat for key in (KEY, away, other) if (seat := world.hub.get(key)) is not None]
+    assert [seat.key for seat in here] == [KEY, other]
+    world.hub.send(frame, [seat.socket for seat in here])
     assert one.sent[-1] is frame
     assert two.sent[-1] is frame
     assert (world.traffic.frames_out, world.traffic.bytes_out) == (6, sum(map(len, one.sent + two.sent)))
@@ -118,9 +121,9 @@ async def test_the_end_of_one_that_was_replaced_does_not_take_the_newer_away() -
     assert older.closed == (CloseCode.REPLACED, "replaced")
     assert newer.closed is None
     peer.on_close(CloseCode.REPLACED)
-    assert world.hub.push(b"{}", [KEY]) == []
-    assert newer.sent[-1] == b"{}"
-    assert older.sent[-1] != b"{}"
+    seat = world.hub.get(KEY)
+    assert seat is not None
+    assert seat.socket is newer
 
 
 async def test_an_answer_after_the_end_is_dropped_and_lets_nobody_in() -> None:

@@ -33,10 +33,12 @@ class SocketServer(Component):
     @override
     async def start(self) -> None:
         server = self._make()
+        server.start()
         await server.listener.start()
         self._server = server
         self._running = (
             self._tasks.spawn("gateway timers", server.keep_time()),
+            self._tasks.spawn("gateway routes", server.keep_routes()),
             self._tasks.spawn("gateway memory", _give_back(server)),
         )
         log.info("listening", port=server.listener.port)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import final
 
+from tidings.gateway.routed import Routed
 from tidings.gateway.server import Server
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.wire.frames.table import REQUESTS
@@ -48,6 +49,36 @@ def export(metrics: Metrics, server: Server) -> None:
     metrics.tallies("socket_frames_total", "Messages.", "way", frames)
     sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
     metrics.tallies("socket_bytes_total", "Bytes of messages.", "way", sizes)
+    if server.routed is not None:
+        _export_routed(metrics, server.routed)
+
+
+def _export_routed(metrics: Metrics, routed: Routed) -> None:
+    counts = routed.counts
+    metrics.tallies(
+        "gateway_pushes_total",
+        "Pushes that were heard, and for devices: entries sent, held while one resumes, had before, ahead of a hole.",
+        "what",
+        lambda: {
+            "heard": counts.pushes,
+            "sent": counts.entries,
+            "held": counts.held,
+            "old": counts.old,
+            "gap": counts.gaps,
+            "away": counts.away,
+        },
+    )
+    metrics.tallies(
+        "gateway_resumes_total",
+        "Devices that were given what they missed, after connecting and later on.",
+        "what",
+        lambda: {"first": counts.resumes, "again": counts.resumed_again, "failed": counts.resumes_failed},
+    )
+    metrics.tally("gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges)
+    rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
+    rooms.set_function(lambda: len(routed.rooms))
+    waiting = metrics.gauge("gateway_resumes_waiting", "Devices here that are to resume again.")
+    waiting.set_function(lambda: len(routed.resuming))
 
 
 def _named(refused: Mapping[int, int]) -> dict[str, float]:

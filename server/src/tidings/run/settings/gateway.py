@@ -92,3 +92,19 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     drain_spread_s: Annotated[
         Seconds, Meta(description="Over how long the devices of a stopping gateway reconnect elsewhere.")
     ] = 10.0
+    lease_s: Annotated[
+        Seconds, Meta(description="A device's route lives so long without a heartbeat of its gateway.")
+    ] = 30.0
+    renew_every_s: Annotated[
+        Seconds, Meta(description="How often routes are renewed; a third of `lease_s`, or less.")
+    ] = 10.0
+    ack_within_s: Annotated[
+        Seconds, Meta(description="An ack waits so long for others of the same user and chat.")
+    ] = 1.0
+    resumes_at_once: Annotated[
+        Count, Meta(description="Devices that are given what they missed at the same time; the next wait.")
+    ] = 64
+    tail_chats: Annotated[
+        Count, Meta(description="Of so many chats, the newest, a new device gets the last entries at once.")
+    ] = 20
+    tail_entries: Annotated[Count, Meta(description="So many of them.", le=200)] = 20

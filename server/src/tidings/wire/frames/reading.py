@@ -35,10 +35,26 @@ class Reaction(Body, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
 
 
+class Changed(Body, frozen=True, kw_only=True):
+    """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
+
+    state: EntryState = "there"
+    text: str = ""
+    data: Data | None = None
+    reply_to: Sequence | None = None
+    mentions: tuple[str, ...] = ()
+    content_type: str | None = None
+    edited_at: Milliseconds | None = None
+    redacted_at: Milliseconds | None = None
+    expires_at: Milliseconds | None = None
+    reactions: tuple[Reaction, ...] = ()
+
+
 class Entry(Body, frozen=True, kw_only=True):
     """One item of a log, written by whom and at what time. A message unless `kind` says otherwise.
 
     `client_message_id` comes to the devices of the user who chose it, so that they know their own again.
+    `changed`: the message at `refers_to` as it is now, where it is pushed and does not come along itself.
     """
 
     sequence: Sequence
@@ -62,6 +78,7 @@ class Entry(Body, frozen=True, kw_only=True):
     role: str | None = None
     users: tuple[str, ...] = ()
     member_count: int | None = None
+    changed: Changed | None = None
 
 
 class EntryPush(Entry, frozen=True, kw_only=True):
@@ -103,3 +120,9 @@ class ChatRow(Body, frozen=True, kw_only=True):
     is_muted: bool = False
     is_pinned: bool = False
     is_archived: bool = False
+
+
+class ChatRows(Body, frozen=True, kw_only=True):
+    """Several rows at once, newest activity first: what a device gets that knows none of its chats."""
+
+    rows: tuple[ChatRow, ...]

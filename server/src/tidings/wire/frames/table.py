@@ -45,6 +45,7 @@ PUSHES: Final = (
     PushKind("entry", reading.EntryPush),
     PushKind("entries", reading.Entries),
     PushKind("chat", reading.ChatRow),
+    PushKind("chats", reading.ChatRows),
     PushKind("resumed", connecting.Resumed),
     PushKind("resume", connecting.ResumeAgain),
     PushKind("receipt", watermarks.Receipt),

@@ -60,9 +60,9 @@ PUSHES: Final = (
     ),
     sample(
         "entry_edit",
-        "The message at 43 has other words now; ask `history` for them.",
-        '{"entry":{"sequence":44,"by":"ben","at":1763184004000,"kind":"edit","refers_to":43,'
-        '"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}',
+        "The message at 43 has other words now: `changed` is how it stands.",
+        '{"entry":{"sequence":44,"by":"ben","at":1763184004000,"kind":"edit","refers_to":43,"changed":{"text":'
+        '"How are you, Anna?","edited_at":1763184004000},"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}',
     ),
     sample(
         "entry_join",
@@ -83,6 +83,12 @@ PUSHES: Final = (
         "A chat that the device did not know.",
         '{"chat":{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","head":9,"unread":3,"read":5,"name":"us","at":1763184004000,'
         '"by":"cleo","preview":"see you"}}',
+    ),
+    sample(
+        "chats",
+        "Rows of chats that the device did not know, newest first.",
+        '{"chats":{"rows":[{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","head":9,"unread":3,"read":5,"name":"us",'
+        '"at":1763184004000,"by":"cleo","preview":"see you"},{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","head":44}]}}',
     ),
     sample(
         "resumed", "All that was missed has been pushed; the connection is live.", '{"resumed":{"epoch":0}}'

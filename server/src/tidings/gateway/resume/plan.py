@@ -1,0 +1,128 @@
+"""What a device is to be sent, from its positions, its user's rows and what was kept for him. Pure: sequences only,
+never times. A chat without a position is unknown to the device: it gets the row, and for the newest few the tail.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from tidings.delivery import rules
+from tidings.delivery.model import Row
+from tidings.kernel.ids import ChatId
+from tidings.messages.model import Entry
+
+type Kept = Mapping[ChatId, Mapping[int, Entry]]
+"""Of the pending queue: entries by chat and sequence."""
+
+
+class Tails(NamedTuple):
+    """Of so many unknown chats, the newest, so many entries each."""
+
+    chats: int = 20
+    entries: int = 20
+
+
+class Ahead(NamedTuple):
+    """`(after, up_to]` of a chat is to be sent. `is_sure`: all of it is the user's to see, nobody need be asked.
+
+    `front` and `back` are there already and lie at the ends of the range; what is between them is to be read.
+    """
+
+    chat: ChatId
+    after: int
+    up_to: int
+    is_sure: bool
+    front: tuple[Entry, ...] = ()
+    back: tuple[Entry, ...] = ()
+
+    @property
+    def reads(self) -> tuple[int, int]:
+        """What is to be read, `(after, up_to]`; empty if all of it is there."""
+        return self.after + len(self.front), self.up_to - len(self.back)
+
+
+class Begun(NamedTuple):
+    """Where a device stands in a chat when the plan is carried out; `since`: the entry that let its user in last."""
+
+    position: int
+    since: int | None
+
+
+class Plan(NamedTuple):
+    places: Mapping[ChatId, Begun]
+    """Where the device stands before anything is sent: unknown chats at their head, or below their tail."""
+    rows: tuple[Row, ...]
+    """Of unknown chats, newest first."""
+    ahead: tuple[Ahead, ...]
+
+
+def plan(positions: Mapping[ChatId, int], rows: Iterable[Row], kept: Kept, tails: Tails) -> Plan:
+    known, unknown = [], []
+    for row in rows:
+        if row.chat in positions:
+            known.append(row)
+        elif rules.is_member(row.known):
+            unknown.append(row)
+    unknown.sort(key=_activity, reverse=True)
+    ahead = [_ahead(row, positions[row.chat], kept) for row in known if positions[row.chat] < head_of(row)]
+    tail = [_tail(row, tails.entries, kept) for row in unknown[: tails.chats]]
+    begun = {row.chat: Begun(positions[row.chat], _since(row)) for row in known}
+    begun |= {row.chat: Begun(head_of(row), _since(row)) for row in unknown}
+    begun |= {each.chat: Begun(each.after, begun[each.chat].since) for each in tail}
+    return Plan(begun, tuple(unknown), tuple(each for each in (*ahead, *tail) if each.after < each.up_to))
+
+
+def head_of(row: Row) -> int:
+    return row.known.head.sequence if row.known.head else 0
+
+
+def is_any_ahead(positions: Mapping[ChatId, int], rows: Iterable[Row]) -> bool:
+    """Of a small chat: only of these something is kept."""
+    return any(
+        not row.known.is_large and row.chat in positions and positions[row.chat] < head_of(row)
+        for row in rows
+    )
+
+
+def _ahead(row: Row, position: int, kept: Kept) -> Ahead:
+    """What lies in the user's last stay is his to see up to his row's head: nothing else moves that head.
+
+    But for a large chat, whose head is everybody's: he may have left since his row was read.
+    """
+    since = _since(row)
+    is_sure = since is not None and position >= since - 1 and not row.known.is_large
+    return _covered(Ahead(row.chat, position, head_of(row), is_sure), kept)
+
+
+def _tail(row: Row, entries: int, kept: Kept) -> Ahead:
+    head, since = head_of(row), _since(row) or 0
+    after = max(since - 1, head - entries, 0)
+    return _covered(Ahead(row.chat, after, head, is_sure=not row.known.is_large), kept)
+
+
+def _covered(ahead: Ahead, kept: Kept) -> Ahead:
+    """Only of what is surely his: else nobody knows which sequences may be missing between two that are kept."""
+    there = kept.get(ahead.chat)
+    if not there or not ahead.is_sure:
+        return ahead
+    front = _run(there, range(ahead.after + 1, ahead.up_to + 1))
+    rest = range(ahead.up_to, ahead.after + len(front), -1)
+    return ahead._replace(front=tuple(front), back=tuple(reversed(_run(there, rest))))
+
+
+def _run(there: Mapping[int, Entry], places: Sequence[int]) -> list[Entry]:
+    found: list[Entry] = []
+    for place in places:
+        entry = there.get(place)
+        if entry is None:
+            break
+        found.append(entry)
+    return found
+
+
+def _since(row: Row) -> int | None:
+    return row.known.joined.sequence if row.known.joined else None
+
+
+def _activity(row: Row) -> tuple[int, ChatId]:
+    shown, joined = row.known.shown, row.known.joined
+    return max(shown.at_ms if shown else 0, joined.at_ms if joined else 0), row.chat

@@ -1,0 +1,272 @@
+"""The flow "reconnect", in its order: here, buffering; registered; subscribed; read; sent; replayed; live; and then the
+socket that was there before is closed. Who missed the route wrote what is read after it.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import batched
+from typing import Final, NamedTuple, final
+
+from tidings.delivery import rules
+from tidings.delivery.model import PendingKey, Row, Waiting
+from tidings.gateway.acks import Acks
+from tidings.gateway.counts import Counts
+from tidings.gateway.crew import Crew
+from tidings.gateway.ports import Listing, Queue, Rows
+from tidings.gateway.pushing.rooms import Rooms
+from tidings.gateway.resume.plan import Ahead, Plan, Tails, head_of, is_any_ahead, plan
+from tidings.gateway.resume.ranges import Ranges
+from tidings.gateway.resume.sending import Sending
+from tidings.gateway.seat import NOT_SEEN, UNKNOWN, Place, Seat
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId
+from tidings.kernel.pauses import Pauses
+from tidings.messages.model import Entry
+from tidings.routing.model import GatewayId, Replaced, Route, encode
+from tidings.routing.ports import Line, Routes, RoutesAwayError
+from tidings.wire.close_codes import CloseCode
+from tidings.wire.frames.connecting import Resume, Resumed
+
+CHATS_AT_ONCE: Final = 8
+MOST_POSITIONS: Final = 100_000
+_FIRST_WAIT_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOptions:
+    """`at_once`: devices that have just connected. `again_at_once`: devices here that may have missed something.
+
+    `tries`: so often such a device is tried; then it is closed, and comes back by itself.
+    """
+
+    at_once: int = 64
+    again_at_once: int = 16
+    tries: int = 6
+    kept: int = 1_000
+    tails: Tails = field(default_factory=Tails)
+
+
+class Parts(NamedTuple):
+    """What resuming is joined of."""
+
+    routes: Routes
+    line: Line
+    rooms: Rooms
+    rows: Rows
+    queue: Queue
+    listing: Listing
+    ranges: Ranges
+    sending: Sending
+    acks: Acks
+
+
+@final
+class Resuming:
+    def __init__(
+        self,
+        parts: Parts,
+        gateway: GatewayId,
+        options: ResumeOptions,
+        *,
+        counts: Counts,
+        pauses: Pauses,
+        report: Callable[[str, BaseException], None],
+    ) -> None:
+        self._parts = parts
+        self._gateway = gateway
+        self._options = options
+        self._counts = counts
+        self._pauses = pauses
+        self._few = asyncio.Semaphore(options.at_once)
+        self._again: Crew[Seat] = Crew(self._resume_again, options.again_at_once, report)
+        self._busy: dict[Seat, asyncio.Event] = {}
+        self.left: Callable[[Seat], None] = lambda _: None
+
+    def __len__(self) -> int:
+        return len(self._again)
+
+    async def __call__(self, seat: Seat, asked: Resume, epoch: int) -> Resumed:
+        """Positions come in parts; with the last of them everything is held against the rows at once."""
+        is_reset = asked.epoch is not None and asked.epoch != epoch
+        told = seat.told = {**(seat.told or {}), **({} if is_reset else asked.positions)}
+        if len(told) > MOST_POSITIONS:
+            raise TidingsError(Code.REQUEST_INVALID, f"More than {MOST_POSITIONS} positions.")
+        if not asked.has_more:
+            seat.told = None
+            async with self._few:
+                await self._alone(seat, {ChatId(chat): at for chat, at in told.items()})
+            self._counts.resumes += 1
+        return Resumed(epoch=epoch, is_reset=is_reset, has_more=asked.has_more)
+
+    def again(self, seat: Seat) -> None:
+        """Pushes may have been missed. Who resumes already begins anew when he is through."""
+        seat.wants_again = True
+        if seat.is_live and not seat.is_gone:
+            self._again.add(seat)
+
+    async def settled(self, within_s: float) -> None:
+        await self._again.settled(within_s)
+
+    async def _resume_again(self, seat: Seat) -> None:
+        for tried in range(self._options.tries):
+            if seat.is_gone:
+                return
+            try:
+                held = {chat: p.position for chat, p in seat.places.items() if p.position != UNKNOWN}
+                await self._alone(seat, held)
+            except TidingsError:
+                self._counts.resumes_failed += 1
+                await asyncio.sleep(_FIRST_WAIT_S * 2**tried * (0.5 + random.random()))  # noqa: S311 - spreads tries
+            else:
+                self._counts.resumed_again += 1
+                return
+        seat.connected.close(CloseCode.TRY_LATER)
+
+    async def _alone(self, seat: Seat, positions: Mapping[ChatId, int]) -> None:
+        """Of a device one at a time. One that has left meanwhile takes along what was built up after its end."""
+        while (busy := self._busy.get(seat)) is not None:
+            await busy.wait()
+        done = self._busy[seat] = asyncio.Event()
+        try:
+            await self._resume(seat, positions)
+        finally:
+            del self._busy[seat]
+            done.set()
+            if seat.is_gone:
+                self.left(seat)
+        if seat.wants_again:
+            self.again(seat)
+
+    async def _resume(self, seat: Seat, positions: Mapping[ChatId, int]) -> None:
+        """What is said of the device while this runs is only noted. What it asks for again meanwhile is done after."""
+        pauses = self._pauses
+        seat.is_live, seat.wants_again = False, False
+        await pauses.at("gateway.installed")
+        before = await self._register(seat)
+        await pauses.at("gateway.registered")
+        rows = await self._rows(seat)
+        await self._subscribe(seat, rows)
+        await pauses.at("gateway.subscribed")
+        rows = await self._with_heads(seat, rows)
+        kept = await self._kept(seat, positions, rows)
+        await pauses.at("gateway.read")
+        await self._send(seat, plan(positions, rows, kept, self._options.tails))
+        self._ack(seat, positions, rows)
+        await pauses.at("gateway.sent")
+        await self._replay(seat)
+        await pauses.at("gateway.live")
+        await self._close_old(seat, before)
+
+    async def _register(self, seat: Seat) -> Route | None:
+        """Without routes the device is let in all the same: what it gets now it gets by reading."""
+        if seat.is_routed:
+            return None
+        try:
+            done = await self._parts.routes.register(seat.key, self._gateway)
+        except RoutesAwayError:
+            return None
+        had, seat.epoch, seat.is_routed = seat.epoch, done.epoch, True
+        if had and done.before is not None and done.before.epoch > had:
+            # its route was lost and made anew elsewhere before we came: the device is there, this is an old socket
+            seat.connected.close(CloseCode.REPLACED)
+            return None
+        return done.before
+
+    async def _rows(self, seat: Seat) -> list[Row]:
+        rows = await self._parts.rows.rows(seat.key.tenant, seat.user)
+        return [row for row in rows if row.known.joined is not None]
+
+    async def _subscribe(self, seat: Seat, rows: Sequence[Row]) -> None:
+        """Whose large chats can't be heard has no route either: he is to be found by the heartbeat, and resume."""
+        entering = [self._parts.rooms.enter(seat, chat) for chat in _large(rows)]
+        done = await asyncio.gather(*entering, return_exceptions=True)
+        for error in done:
+            if isinstance(error, RoutesAwayError):
+                seat.is_routed = False
+            elif isinstance(error, BaseException):
+                raise error
+
+    async def _with_heads(self, seat: Seat, rows: list[Row]) -> list[Row]:
+        large = _large(rows)
+        heads = await self._parts.rows.heads(seat.key.tenant, large) if large else {}
+        return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
+
+    async def _kept(
+        self, seat: Seat, positions: Mapping[ChatId, int], rows: Sequence[Row]
+    ) -> dict[ChatId, dict[int, Entry]]:
+        """The queue is asked only if something is ahead: who missed nothing costs nothing."""
+        kept: dict[ChatId, dict[int, Entry]] = {}
+        if is_any_ahead(positions, rows):
+            seat.drained = {}
+            for each in await self._drained(seat):
+                seat.drained.setdefault(each.chat.chat, []).append((each.entry.sequence, each.key))
+                kept.setdefault(each.chat.chat, {})[each.entry.sequence] = each.entry
+        return kept
+
+    async def _drained(self, seat: Seat) -> list[Waiting]:
+        found: list[Waiting] = []
+        after: PendingKey | None = None
+        while len(found) < self._options.kept:
+            drained = await self._parts.queue.drain(seat.key.tenant, seat.user, after)
+            found += drained.waiting
+            after = drained.after
+            if after is None:
+                break
+        return found
+
+    async def _send(self, seat: Seat, planned: Plan) -> None:
+        """What was noted of a chat stays noted: it is held against the place that the chat gets now."""
+        for chat, begun in planned.places.items():
+            place = Place(begun.position, NOT_SEEN if begun.since is None else begun.since)
+            noted = seat.places.get(chat)
+            place.ahead = noted.ahead if noted is not None else 0
+            seat.places[chat] = place
+        if planned.rows:
+            listed = await self._parts.listing.listed(seat.key.tenant, seat.user, planned.rows)
+            await self._parts.sending.rows(seat, listed)
+        for some in batched(planned.ahead, CHATS_AT_ONCE):
+            await asyncio.gather(*(self._send_range(seat, ahead) for ahead in some))
+
+    async def _send_range(self, seat: Seat, ahead: Ahead) -> None:
+        place = seat.places[ahead.chat]
+        if ahead.is_sure:
+            await self._parts.ranges.sure(seat, place, ahead)
+        else:
+            place.hear(ahead.up_to)
+            await self._parts.ranges.catch_up(seat, ahead.chat, place)
+
+    def _ack(self, seat: Seat, positions: Mapping[ChatId, int], rows: Sequence[Row]) -> None:
+        """A position is an ack. Only one that is news to the row is written, and never one above its head."""
+        for row in rows:
+            at = positions.get(row.chat, 0)
+            self._parts.acks.done_with(seat, row.chat, at)
+            had = row.delivered.sequence if row.delivered else 0
+            if had < at <= head_of(row):
+                self._parts.acks.position(seat, row, at)
+
+    async def _replay(self, seat: Seat) -> None:
+        """Between the last look and being live nothing is awaited, so nothing can be noted and forgotten."""
+        while behind := seat.behind():
+            for chat in behind:
+                await self._parts.ranges.catch_up(seat, chat, seat.places[chat])
+        await self._pauses.at("gateway.replayed")
+        if seat.behind():
+            return await self._replay(seat)
+        seat.is_live = True
+        return None
+
+    async def _close_old(self, seat: Seat, before: Route | None) -> None:
+        """Of two in this process the hub has closed the older one."""
+        if before is None or before.gateway == self._gateway or not seat.is_routed:
+            return
+        word = Replaced(seat.key.tenant, seat.user, seat.key.device, seat.epoch)
+        try:
+            await self._parts.line.to_gateway(before.gateway, encode((word,)))
+        except RoutesAwayError:
+            return
+
+
+def _large(rows: Sequence[Row]) -> list[ChatId]:
+    return [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]

@@ -1,0 +1,220 @@
+"""Joins what makes a gateway one of many: its own channel, its devices' routes, large chats, resuming, acks.
+
+Hears words, tells them apart, and knows who has come and gone. What each of them means is in the files it joins.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import msgspec
+
+from tidings.gateway.acks import Acks, Ordinals
+from tidings.gateway.counts import Counts
+from tidings.gateway.crew import Crew
+from tidings.gateway.hub import Hub
+from tidings.gateway.leases import Leases
+from tidings.gateway.ports import Listing, Marking, NobodyUnreached, Queue, Reading, Rows, Unreached
+from tidings.gateway.pushing.giving import Away, Giving
+from tidings.gateway.pushing.opening import Opening
+from tidings.gateway.pushing.rooms import Room, Rooms
+from tidings.gateway.resume.ranges import RangeOptions, Ranges
+from tidings.gateway.resume.run import Parts, ResumeOptions, Resuming
+from tidings.gateway.resume.sending import Sending
+from tidings.gateway.seat import Seat
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
+from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.routing.model import GatewayId, Push, Replaced, Ring, Word, decode
+from tidings.routing.ports import Ears, Heard, Line, Listening, Lost, Routes, RoutesAwayError, Standing
+from tidings.wire.close_codes import CloseCode
+from tidings.wire.frames.connecting import Resume, Resumed
+
+_REMOVED_AT_ONCE: Final = 64
+_JOINED_AT_ONCE: Final = 16
+
+type _Gone = tuple[DeviceKey, int]
+type Report = Callable[[str, BaseException], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedOptions:
+    """`ack_within_s`: so long an ack waits for others of the same user and chat."""
+
+    renew_every_s: float = 10.0
+    ack_within_s: float = 1.0
+    resume: ResumeOptions = field(default_factory=ResumeOptions)
+    ranges: RangeOptions = field(default_factory=RangeOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What it is given. `gateway` is new at each start of a process."""
+
+    gateway: GatewayId
+    routes: Routes
+    line: Line
+    ears: Ears
+    rows: Rows
+    queue: Queue
+    listing: Listing
+    history: Reading
+    marking: Marking
+    unreached: Unreached = field(default_factory=NobodyUnreached)
+    pauses: Pauses = NO_PAUSES
+    options: RoutedOptions = field(default_factory=RoutedOptions)
+
+
+@final
+class Routed:
+    def __init__(self, world: World, hub: Hub[Seat], report: Report) -> None:
+        self._world = world
+        self._hub = hub
+        self.counts = Counts()
+        options, ordinals = world.options, Ordinals()
+        sending = Sending(ordinals)
+        self.acks = Acks(world.marking, world.queue, ordinals, within_s=options.ack_within_s, report=report)
+        self.ranges = Ranges(world.history, sending, self.counts, options.ranges, report)
+        self.rooms = Rooms(world.ears, self)
+        parts = Parts(
+            world.routes, world.line, self.rooms, world.rows, world.queue, world.listing, self.ranges,
+            sending, self.acks,
+        )  # fmt: skip
+        self.resuming = Resuming(
+            parts, world.gateway, options.resume, counts=self.counts, pauses=world.pauses, report=report
+        )
+        self.giving = Giving(hub, Opening(world.history), self.ranges, ordinals, self.counts)
+        self.leases = Leases(
+            hub, world.routes, world.gateway, self.resuming.again, every_s=options.renew_every_s
+        )
+        self._removals: Crew[_Gone] = Crew(self._remove, _REMOVED_AT_ONCE, report)
+        self._aways: Crew[Away] = Crew(self._away, _REMOVED_AT_ONCE, report)
+        self._joins: Crew[tuple[Seat, ChatId]] = Crew(self._join, _JOINED_AT_ONCE, report)
+        self._missed: Crew[Room] = Crew(self._catch_up, _JOINED_AT_ONCE, report)
+        self._listening: Listening | None = None
+        self._report = report
+        self.ranges.again = self.resuming.again
+        self.resuming.left = self.left
+        self.giving.away = self._aways.add
+        self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat))
+
+    def start(self) -> None:
+        self._listening = self._world.ears.at_gateway(self._world.gateway, self._hear)
+
+    async def stop(self, within_s: float) -> None:
+        """After the last device has left: its route is taken out, its acks are written."""
+        if self._listening is not None:
+            self._listening.close()
+        self.rooms.close()
+        await self.giving.settled(0)
+        for part in (self.ranges, self.resuming, self._joins, self._missed, self._aways):
+            await part.settled(0)
+        await self.acks.settled(within_s)
+        await self._removals.settled(within_s)
+
+    async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed:
+        return await self.resuming(seat, asked, epoch)
+
+    def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
+        """Those of which nothing is known here: the slow way is to judge them."""
+        return {c: n for c, n in delivered.items() if not self.acks.take(seat, ChatId(c), n)}
+
+    def entered(self, seat: Seat) -> None:
+        seat.left = lambda chat: self.rooms.leave(seat, chat)
+
+    def left(self, seat: Seat) -> None:
+        """Also more than once: what a resume builds up after the end of its device is taken down again."""
+        seat.is_gone, seat.is_live = True, False
+        self.rooms.leave_all(seat)
+        if seat.is_routed:
+            seat.is_routed = False
+            self._removals.add((seat.key, seat.epoch))
+
+    def said(self, room: Room, payload: bytes, /) -> None:
+        for word in self._words(payload):
+            if isinstance(word, Push):
+                self.giving.take(word, room)
+
+    def missed(self, room: Room, /) -> None:
+        self._missed.add(room)
+
+    def _hear(self, heard: Heard) -> None:
+        """What was said before the channel stood, or while it was lost, nobody has heard: everybody resumes."""
+        match heard:
+            case Standing():
+                for seat in self._hub:
+                    self.resuming.again(seat)
+            case Lost():
+                pass
+            case payload:
+                for word in self._words(payload):
+                    self._do(word)
+
+    def _words(self, payload: bytes) -> tuple[Word, ...]:
+        try:
+            return decode(payload)
+        except msgspec.DecodeError as error:
+            self._report("a word that can't be read", error)
+            return ()
+
+    def _do(self, word: Word) -> None:
+        match word:
+            case Push():
+                self.giving.take(word)
+            case Ring():
+                for each in word.devices:
+                    seat = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
+                    if seat is not None:
+                        self.resuming.again(seat)
+            case Replaced():
+                seat = self._hub.get(DeviceKey(word.tenant, word.user, word.device))
+                if seat is not None and seat.epoch < word.epoch:
+                    seat.connected.close(CloseCode.REPLACED)
+
+    async def _remove(self, gone: _Gone) -> None:
+        key, epoch = gone
+        try:
+            await self._world.routes.remove(key, self._world.gateway, epoch)
+        except RoutesAwayError:
+            return
+
+    async def _away(self, away: Away) -> None:
+        """Pushed to a device that has left: its route goes, and if its user has no other he is away."""
+        push, (user, device, epoch) = away
+        await self._remove((DeviceKey(push.tenant, user, device), epoch))
+        try:
+            others = await self._world.routes.of(push.tenant, [user])
+        except RoutesAwayError:
+            others = {}
+        if user not in others:
+            await self._world.unreached(push.key, user, push.entries)
+
+    async def _join(self, job: tuple[Seat, ChatId]) -> None:
+        """Listen first, then hold the position against the head: what was said before is in it."""
+        seat, chat = job
+        if chat in seat.rooms:
+            return
+        try:
+            await self.rooms.enter(seat, chat)
+        except RoutesAwayError:
+            seat.is_routed = False
+            return
+        await self._compare(seat.chat(chat), [seat])
+
+    async def _catch_up(self, room: Room) -> None:
+        await self._compare(room.key, list(room.seats))
+
+    async def _compare(self, chat: ChatKey, seats: Sequence[Seat]) -> None:
+        """One read for all of them; then a range for each that is behind."""
+        try:
+            heads = await self._world.rows.heads(chat.tenant, [chat.chat])
+        except TidingsError:
+            for seat in seats:
+                self.resuming.again(seat)
+            return
+        news = heads.get(chat.chat)
+        head = news.head.sequence if news is not None and news.head is not None else 0
+        for seat in seats:
+            if (place := seat.places.get(chat.chat)) is not None:
+                place.hear(head)
+                self.ranges.start(seat, chat.chat)
