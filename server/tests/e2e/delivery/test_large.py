@@ -11,7 +11,7 @@ def people(count: int) -> list[str]:
 
 
 async def test_a_chat_grows_past_100_while_people_talk(city: City) -> None:
-    one, two = city.ready("gateway"), city.ready("gateway")
+    one, two = city.ready("gateway", "gateway")
     city.ready("delivery")
     city.ready("relay")
     chat = await city.group("anna", "ben", *people(90))
@@ -30,7 +30,7 @@ async def test_a_chat_grows_past_100_while_people_talk(city: City) -> None:
 
 
 async def test_who_was_away_from_a_large_chat_gets_what_he_missed(city: City) -> None:
-    one, two = city.ready("gateway"), city.ready("gateway")
+    one, two = city.ready("gateway", "gateway")
     city.ready("delivery")
     city.ready("relay")
     chat = await city.group("anna", "ben", *people(120))
@@ -50,7 +50,7 @@ async def test_who_was_away_from_a_large_chat_gets_what_he_missed(city: City) ->
 
 
 async def test_removed_from_a_large_chat_and_back(city: City) -> None:
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     city.ready("delivery")
     city.ready("relay")
     chat = await city.group("anna", "ben", *people(120))

@@ -6,7 +6,7 @@ from fixtures.loops import eventually
 
 
 async def test_what_was_said_while_he_was_away_is_there_when_he_comes(city: City) -> None:
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     city.ready("delivery")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna") as (anna,):
@@ -19,7 +19,7 @@ async def test_what_was_said_while_he_was_away_is_there_when_he_comes(city: City
 
 async def test_he_goes_and_comes_and_gets_each_message_once(city: City) -> None:
     """Another gateway each time, and a second device that was never there before."""
-    one, two = city.ready("gateway"), city.ready("gateway")
+    one, two = city.ready("gateway", "gateway")
     city.ready("delivery")
     chat = (await city.direct("anna", "ben")).chat
     ben = Watcher(city, one.socket_port, "ben")
@@ -36,7 +36,7 @@ async def test_he_goes_and_comes_and_gets_each_message_once(city: City) -> None:
 
 
 async def test_the_queue_is_emptied_by_whoever_acknowledges(city: City) -> None:
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     city.ready("delivery")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna") as (anna,):

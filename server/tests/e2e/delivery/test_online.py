@@ -7,7 +7,7 @@ from fixtures.city import City
 
 
 async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(city: City) -> None:
-    one, two = city.ready("gateway"), city.ready("gateway")
+    one, two = city.ready("gateway", "gateway")
     city.ready("delivery")
     chat = (await city.direct("anna", "ben")).chat
     async with (
@@ -24,7 +24,7 @@ async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(city: 
 
 async def test_processes_may_come_in_any_order_and_any_number(city: City) -> None:
     """First the device's gateway, long before anybody delivers; then two workers, one of which leaves."""
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
         await asyncio.gather(*(anna.client.chat(chat).send(f"{n}") for n in range(5)))

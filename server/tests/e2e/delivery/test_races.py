@@ -31,7 +31,7 @@ GATEWAY = (
 @pytest.mark.parametrize("step", WORKER)
 @pytest.mark.parametrize("is_second", [False, True], ids=["first-device", "second-device"])
 async def test_a_device_comes_in_while_the_worker_stands_at(city: City, step: str, is_second: bool) -> None:  # noqa: FBT001 - a case
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     worker = city.held("delivery", step)
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna") as (anna,):
@@ -82,7 +82,7 @@ async def test_a_message_is_handled_while_the_gateway_stands_at(
 
 async def test_the_worker_dies_at_each_of_its_steps(city: City) -> None:
     """Killed with -9 where it stands; the next one handles the same event again, and nothing comes twice."""
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
         last = 1

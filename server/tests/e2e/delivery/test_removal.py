@@ -7,7 +7,7 @@ from fixtures.city import City
 
 
 async def test_removed_and_back_again_while_others_talk(city: City) -> None:
-    one, two = city.ready("gateway"), city.ready("gateway")
+    one, two = city.ready("gateway", "gateway")
     city.ready("delivery")
     chat = await city.group("anna", "ben", "cleo")
     async with (
@@ -32,7 +32,7 @@ async def test_removed_and_back_again_while_others_talk(city: City) -> None:
 
 
 async def test_who_was_removed_while_away_learns_that_and_nothing_more(city: City) -> None:
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     city.ready("delivery")
     chat = await city.group("anna", "ben", "cleo")
     cleo = Watcher(city, gateway.socket_port, "cleo")

@@ -9,7 +9,7 @@ MESSAGES = 30
 
 
 async def test_redis_is_flushed_again_and_again(city: City) -> None:
-    one, two = city.ready("gateway"), city.ready("gateway")
+    one, two = city.ready("gateway", "gateway")
     city.ready("delivery")
     city.ready("relay")
     chat = (await city.direct("anna", "ben")).chat
@@ -28,7 +28,7 @@ async def test_redis_is_flushed_again_and_again(city: City) -> None:
 
 async def test_kafkas_log_is_deleted(city: City) -> None:
     """While no worker runs, so that what is deleted was not handled; the relay publishes it again."""
-    gateway = city.ready("gateway")
+    (gateway,) = city.ready("gateway")
     city.ready("relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
@@ -41,8 +41,8 @@ async def test_kafkas_log_is_deleted(city: City) -> None:
 
 
 async def test_both_at_once(city: City) -> None:
-    gateway = city.ready("gateway")
-    worker = city.ready("delivery")
+    (gateway,) = city.ready("gateway")
+    (worker,) = city.ready("delivery")
     city.ready("relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):

@@ -1,22 +1,29 @@
 """Holds a process at named steps, for tests that provoke a race between two of them. Works over files, so that it
-needs no port and survives a kill: `<step>.reached` appears when the process stands there, `<step>.go` lets it on.
+needs no port and survives a kill: while `<step>.hold` is there whoever comes to the step waits, and `<step>.reached`
+appears.
 """
 
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
+EVERY = "*"
 _LOOK_S = 0.01
 
 
 class FilePauses:
+    """`steps`: at which it may be held; `*` is every one."""
+
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
         self._folder = folder
         self._steps = frozenset(steps)
 
     async def at(self, step: str, /) -> None:
-        if step not in self._steps:
+        if step not in self._steps and EVERY not in self._steps:
+            return
+        hold = self._folder / f"{step}.hold"
+        if not hold.exists():
             return
         (self._folder / f"{step}.reached").touch()
-        while not (self._folder / f"{step}.go").exists():  # noqa: ASYNC110 - whoever lets it on is another process
+        while hold.exists():  # noqa: ASYNC110 - whoever lets it on is another process
             await asyncio.sleep(_LOOK_S)

@@ -178,13 +178,13 @@ class TestingSettings(Struct, frozen=True, kw_only=True):
     ] = 0.0
     pause_at: Annotated[
         str | None,
-        Meta(description="Steps at which the process stands still until it is let on, several with commas."),
+        Meta(description="Steps at which the process may be held, several with commas; `*`: every one."),
     ] = None
     pause_dir: Annotated[
         Path | None,
         Meta(
-            description="With `pause_at`: `<step>.reached` appears here, and `<step>.go` is waited for. "
-            "Has to exist."
+            description="With `pause_at`: while `<step>.hold` is in this folder, whoever comes to the step waits, "
+            "and `<step>.reached` appears. Has to exist."
         ),
     ] = None
 

@@ -1,23 +1,31 @@
-"""A process can be held at a step by name, and only there."""
+"""A process can be held at a step by name, and only there, and only while somebody wants it."""
 
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tidings.platform.lifecycle.pauses import FilePauses
 
 
-async def test_it_says_where_it_stands_and_goes_on_when_told(tmp_path: Path) -> None:
-    pauses = FilePauses(tmp_path, ["worker.looked_up"])
+@pytest.mark.parametrize("steps", [["worker.looked_up"], ["*"]])
+async def test_it_says_where_it_stands_and_goes_on_when_let(tmp_path: Path, steps: list[str]) -> None:
+    pauses = FilePauses(tmp_path, steps)
+    hold = tmp_path / "worker.looked_up.hold"
+    hold.touch()
     held = asyncio.create_task(pauses.at("worker.looked_up"))
     async with asyncio.timeout(30):
-        while not (tmp_path / "worker.looked_up.reached").exists():  # noqa: ASYNC110 - that is how another process sees it
+        while not (tmp_path / "worker.looked_up.reached").exists():  # noqa: ASYNC110 - as another process sees it
             await asyncio.sleep(0)
     assert not held.done()
-    (tmp_path / "worker.looked_up.go").touch()
+    hold.unlink()
     async with asyncio.timeout(30):
         await held
 
 
-async def test_steps_that_are_not_named_are_passed(tmp_path: Path) -> None:
-    await FilePauses(tmp_path, ["worker.looked_up"]).at("worker.pushed")
+async def test_steps_that_are_not_named_or_not_held_are_passed(tmp_path: Path) -> None:
+    (tmp_path / "worker.pushed.hold").touch()
+    pauses = FilePauses(tmp_path, ["worker.looked_up"])
+    await pauses.at("worker.pushed")
+    await pauses.at("worker.looked_up")
     assert not (tmp_path / "worker.pushed.reached").exists()

@@ -1,0 +1,11 @@
+"""Whole installations take their time on a busy machine."""
+
+import pytest
+
+DEADLINE_S = 240.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "e2e/delivery" in item.nodeid:
+            item.add_marker(pytest.mark.deadline(DEADLINE_S))
