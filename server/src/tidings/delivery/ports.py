@@ -1,12 +1,13 @@
-"""What rows, watermarks and the chat list ask of the world. Each method says what it guarantees."""
+"""What the worker, rows, watermarks and the chat list ask of the world. Each method says what it guarantees."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Chat, Membership
 from tidings.delivery.model import Drained, Flags, Mark, News, PendingKey, Row
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
+from tidings.routing.model import GatewayId, Route
 
 
 class Truth(Protocol):
@@ -72,6 +73,46 @@ class Pending(Protocol):
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
         """Of what was acked. A key that is not there is no fault."""
         ...
+
+
+class Routes(Protocol):
+    """Where devices are connected. Raises `RoutesAwayError`, as `Line` and `Marks` do, while nobody answers."""
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        """Users without a route are left out."""
+        ...
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        """Compare and delete: only this very route."""
+        ...
+
+
+class Line(Protocol):
+    """To the gateways. Who does not listen does not get it."""
+
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        """False: nobody listens, so the gateway is gone."""
+        ...
+
+    async def to_chat(self, chat: ChatKey, payload: bytes) -> int: ...
+
+
+class Marks(Protocol):
+    """Up to where chats were handled, without holes."""
+
+    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+        """Where the mark is now. Below `last`: what lies between it and `first` was not handled, nothing changed."""
+        ...
+
+    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+        """Chats without a mark are left out."""
+        ...
+
+
+class UserAway(Protocol):
+    """Told of messages of one chat for a user none of whose devices can be reached."""
+
+    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None: ...
 
 
 class FlagStore(Protocol):
