@@ -10,6 +10,7 @@ pytest_plugins = [
     "fixtures.loops",
     "fixtures.redis_cluster",
     "fixtures.gateway",
+    "fixtures.post",
 ]
 
 
