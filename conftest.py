@@ -12,6 +12,7 @@ pytest_plugins = [
     "fixtures.redis_cluster",
     "fixtures.gateway",
     "fixtures.city",
+    "fixtures.post",
 ]
 
 

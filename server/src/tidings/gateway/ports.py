@@ -130,12 +130,12 @@ class Queue(Protocol):
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None: ...
 
 
-class Unreached(Protocol):
-    async def __call__(self, chat: ChatKey, user: UserId, entries: Sequence[Entry], /) -> None:
-        """Entries were pushed to a device that is not here, and its user has no other."""
+class UserAway(Protocol):
+    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry], /) -> None:
+        """Messages were pushed to a device that is not here, and its user has no other."""
         ...
 
 
-class NobodyUnreached:
-    async def __call__(self, chat: ChatKey, user: UserId, entries: Sequence[Entry], /) -> None:
+class NobodyAway:
+    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry], /) -> None:
         """They are found when the user comes: his row is ahead of his position."""

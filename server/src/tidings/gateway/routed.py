@@ -14,7 +14,7 @@ from tidings.gateway.counts import Counts
 from tidings.gateway.crew import Crew
 from tidings.gateway.hub import Hub
 from tidings.gateway.leases import Leases
-from tidings.gateway.ports import Listing, Marking, NobodyUnreached, Queue, Reading, Rows, Unreached
+from tidings.gateway.ports import Listing, Marking, NobodyAway, Queue, Reading, Rows, UserAway
 from tidings.gateway.pushing.giving import Away, Giving
 from tidings.gateway.pushing.opening import Opening
 from tidings.gateway.pushing.rooms import Room, Rooms
@@ -60,7 +60,7 @@ class World:
     listing: Listing
     history: Reading
     marking: Marking
-    unreached: Unreached = field(default_factory=NobodyUnreached)
+    unreached: UserAway = field(default_factory=NobodyAway)
     pauses: Pauses = NO_PAUSES
     options: RoutedOptions = field(default_factory=RoutedOptions)
 
@@ -180,14 +180,14 @@ class Routed:
 
     async def _away(self, away: Away) -> None:
         """Pushed to a device that has left: its route goes, and if its user has no other he is away."""
-        push, (user, device, epoch) = away
-        await self._remove((DeviceKey(push.tenant, user, device), epoch))
+        user, device, epoch = away.addressee
+        await self._remove((DeviceKey(away.chat.tenant, user, device), epoch))
         try:
-            others = await self._world.routes.of(push.tenant, [user])
+            others = await self._world.routes.of(away.chat.tenant, [user])
         except RoutesAwayError:
-            others = {}
-        if user not in others:
-            await self._world.unreached(push.key, user, push.entries)
+            return
+        if away.messages and user not in others:
+            await self._world.unreached.tell(away.chat, user, away.messages)
 
     async def _join(self, job: tuple[Seat, ChatId]) -> None:
         """Listen first, then hold the position against the head: what was said before is in it."""

@@ -30,6 +30,7 @@ from tidings.routing.store import RedisLine, RedisRoutes
 from tidings.run import publishing, wiring
 from tidings.run.accounts import Accounts, open_accounts
 from tidings.run.chat_lists import join_chat_lists
+from tidings.run.deliveries import join_unreached
 from tidings.run.edge.doors import credentials_of
 from tidings.run.edge.limits import EdgeLimits, SocketRates
 from tidings.run.edge.socket_server import SocketServer
@@ -160,6 +161,7 @@ class Joined:
 
     def _routed(self, cases: UseCases) -> World:
         client, redis = self.engines.dynamo.it, self.engines.redis.it
+        keys, clock = self.engines.keys.it, self.host.clock
         line = RedisLine(redis)
         return World(
             gateway=GatewayId(new_ulid()),
@@ -167,10 +169,11 @@ class Joined:
             line=line,
             ears=line,
             rows=DynamoLists(client),
-            queue=DynamoPending(client, self.host.clock),
-            listing=join_chat_lists(client, self.engines.keys.it, self.host.clock).chat_list,
+            queue=DynamoPending(client, clock),
+            listing=join_chat_lists(client, keys, clock).chat_list,
             history=cases.history,
             marking=cases.marking,
+            unreached=join_unreached(client, keys, clock, self.publisher),
             pauses=self.host.pauses,
             options=routing(self.settings),
         )

@@ -5,6 +5,7 @@ has is dropped, and where something is missing the range is read.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from tidings.gateway.acks import Ordinals
@@ -16,18 +17,20 @@ from tidings.gateway.resume.ranges import Ranges
 from tidings.gateway.seat import MOVES, Offer, Seat
 from tidings.gateway.socket.ports import Socket
 from tidings.kernel.ids import ChatKey, DeviceKey, UserId
-from tidings.messages.model import Kind
-from tidings.routing.model import Addressee, Push
+from tidings.messages.model import Entry, Kind
+from tidings.routing.model import Addressee, Part, Push
 
 WAITING = 256
 """Pushes of one chat that may wait to be opened. Then the oldest are let go: those behind them show the hole."""
 
 
-class Away(NamedTuple):
-    """A device that was pushed to and is not here."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Away:
+    """A device that was pushed to and is not here; the messages that it should have got from others."""
 
-    push: Push
+    chat: ChatKey
     addressee: Addressee
+    messages: tuple[Entry, ...]
 
 
 class _Wanted(NamedTuple):
@@ -102,7 +105,7 @@ class Giving:
                 seat = self._hub.get(DeviceKey(push.tenant, addressee.user, addressee.device))
                 if seat is None:
                     self._counts.away += 1
-                    self.away(Away(push, addressee))
+                    self.away(Away(push.key, addressee, tuple(_messages(push, part, addressee.user))))
                 else:
                     yield _Wanted(seat, part.first, part.last)
 
@@ -122,7 +125,7 @@ class Giving:
         self._count(offer)
         if offer is Offer.GAP:
             self._ranges.start(seat, push.chat)
-        if push.is_large and push.parts:
+        if push.is_large and push.parts and not _is_taken_out(push, last, seat.user):
             self.grown(seat, push)
         return wanted._replace(first=max(first, before + 1)) if offer is Offer.NEXT else None
 
@@ -152,3 +155,14 @@ class Giving:
 
 def _ends(push: Push) -> dict[UserId, int]:
     return {user: e.sequence for e in push.entries if e.kind is Kind.LEAVE for user in e.users}
+
+
+def _is_taken_out(push: Push, at: int, user: UserId) -> bool:
+    entry = push.entries[at - push.entries[0].sequence]
+    return entry.kind is Kind.LEAVE and user in entry.users
+
+
+def _messages(push: Push, part: Part, user: UserId) -> Iterator[Entry]:
+    for entry in push.entries:
+        if entry.kind is Kind.MESSAGE and part.first <= entry.sequence <= part.last and entry.sender != user:
+            yield entry

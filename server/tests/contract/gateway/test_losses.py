@@ -1,0 +1,194 @@
+"""What Redis forgets or does not hear is found again: routes, channels, and Redis itself."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from contract.gateway.test_order import large, small
+from fixtures.engines import Space
+from fixtures.loops import until
+from fixtures.post import WITHIN_S, PlayPost, Post, posted
+from fixtures.redis_cluster import Server, binary
+from fixtures.stage import ANNA, BEN, Stage
+from fixtures.tables import REGION, Tables
+
+from tidings.engines.ports import Ports
+from tidings.platform.dynamo.opening import open_client
+from tidings.platform.redis.errors import Address
+from tidings.platform.redis.options import Options
+from tidings.routing.ports import RoutesAwayError
+from tidings.wire.close_codes import CloseCode
+
+
+async def flush(post: Post) -> None:
+    """Every route is gone; those who are subscribed stay so."""
+    redis = post.here[0].routed._world.routes._redis  # type: ignore[attr-defined]
+    await redis.write("DEL", redis.keys.key(post.stage.tenant, BEN, "routes"))
+
+
+def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway()
+        ben = await here.live(BEN)
+        await flush(post)
+        missed = await post.say(chat, ANNA, "nobody is found")
+        assert post.unreached == [BEN]
+        assert missed not in ben.sequences(chat)
+        await here.routed.leases.beat()
+        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+        pushed = await post.say(chat, ANNA, "by the new route")
+        await until(lambda: pushed in ben.sequences(chat), WITHIN_S)
+        assert ben.sequences(chat) == list(range(1, pushed + 1))
+
+    play_post(scene)
+
+
+def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        await small(post)
+        one, two = await post.gateway(), await post.gateway()
+        older = await one.live(BEN)
+        await two.routed._world.routes.register(two_key := one.seat(BEN).key, two.id)
+        assert older.closed is None
+        await one.routed.leases.beat()
+        await until(lambda: older.closed, WITHIN_S)
+        assert older.closed is not None
+        assert older.closed[0] == CloseCode.REPLACED
+        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
+        assert (route.device, route.gateway) == (two_key.device, two.id)
+
+    play_post(scene)
+
+
+def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        await small(post)
+        one, two = await post.gateway(), await post.gateway()
+        older = await one.live(BEN)
+        seat = one.seat(BEN)
+        await two.routed._world.routes.register(seat.key, two.id)
+        seat.is_routed = (
+            False  # a heartbeat has found it gone; before it is made anew the device came in elsewhere
+        )
+        one.routed.resuming.again(seat)
+        await until(lambda: older.closed, WITHIN_S)
+        assert older.closed is not None
+        assert older.closed[0] == CloseCode.REPLACED
+
+    play_post(scene)
+
+
+def test_who_is_rung_for_resumes(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        from tidings.routing.model import Addressee, Ring, encode  # noqa: PLC0415 - used here alone
+
+        chat = await small(post)
+        here = await post.gateway()
+        ben = await here.live(BEN)
+        await flush(post)
+        missed = await post.say(chat, ANNA)
+        seat = here.seat(BEN)
+        ring = Ring(post.stage.tenant, BEN, (Addressee(BEN, seat.key.device, seat.epoch),))
+        assert await here.routed._world.line.to_gateway(here.id, encode((ring,)))
+        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+
+    play_post(scene)
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[Server]:
+    server = Server(binary("valkey"), tmp_path / "redis", Ports().take(0, "redis"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def options(own_redis: Server, space: Space) -> Options:
+    seeds = (Address("127.0.0.1", own_redis.port),)
+    return replace(Options(seeds=seeds), key_prefix=space.key_prefix, timeout_s=0.5, confirm_s=0.5)
+
+
+async def test_when_redis_was_away_everybody_resumes_small_chats_and_large(
+    own_redis: Server, options: Options, tables_local: Tables, space: Space, tmp_path: Path
+) -> None:
+    async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
+        stage = Stage(client, space.tenant, tmp_path / "tidings.key")
+        async with posted(stage, options) as post:
+            one, many = await small(post), await large(post)
+            here = await post.gateway()
+            ben = await here.live(BEN)
+            assert len(here.routed.rooms) == 1
+            own_redis.kill()
+            missed = [await post.say(one, ANNA, "while it is away"), await post.say(many, ANNA, "and here")]
+            own_redis.start()
+            await until(lambda: [ben.sequences(chat)[-1] for chat in (one, many)] == missed, WITHIN_S)
+            await here.routed.leases.beat()
+            await until(lambda: here.seat(BEN).is_routed and here.seat(BEN).is_live, WITHIN_S)
+            await delivered_again(post)
+            for chat in (one, many):
+                sent = await post.say(chat, ANNA, "again")
+                await until(lambda c=chat, n=sent: n in ben.sequences(c), WITHIN_S)  # type: ignore[misc]
+                got = ben.sequences(chat)
+                assert got == list(range(got[0], sent + 1))
+
+
+async def delivered_again(post: Post) -> None:
+    """The worker's own connection stands again too."""
+    async with asyncio.timeout(WITHIN_S):
+        while True:
+            try:
+                await post.here[0].routed._world.routes.of(post.stage.tenant, [BEN])
+            except RoutesAwayError:
+                await asyncio.sleep(0.02)
+            else:
+                return
+
+
+async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
+    own_redis: Server, options: Options, tables_local: Tables, space: Space, tmp_path: Path
+) -> None:
+    async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
+        stage = Stage(client, space.tenant, tmp_path / "tidings.key")
+        async with posted(stage, options) as post:
+            one, many = await small(post), await large(post)
+            before = [await post.say(one, ANNA), await post.say(many, ANNA)]
+            own_redis.kill()
+            here = await post.gateway(waits=False)
+            ben = await here.live(BEN)
+            assert [ben.sequences(chat)[-1] for chat in (one, many)] == before
+            assert not here.seat(BEN).is_routed
+            missed = await post.say(one, ANNA, "not pushed")
+            own_redis.start()
+            await here.standing()
+            await delivered_again(post)
+            await here.routed.leases.beat()
+            await until(lambda: here.seat(BEN).is_routed and here.seat(BEN).is_live, WITHIN_S)
+            await until(lambda: missed in ben.sequences(one), WITHIN_S)
+            for chat in (one, many):
+                sent = await post.say(chat, ANNA, "pushed")
+                await until(lambda c=chat, n=sent: n in ben.sequences(c), WITHIN_S)  # type: ignore[misc]
+
+
+def test_a_device_that_reads_slowly_is_not_read_for(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        for _ in range(30):
+            await post.stage.send(chat, ANNA, "x" * 3_500)
+        await post.deliver()
+        here = await post.gateway()
+        ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
+        ben.buffered_bytes = 10**6
+        await until(lambda: here.routed.counts.ranges or here.seat(BEN).drained is not None, WITHIN_S)
+        assert ben.sequences(chat) == []
+        ben.buffered_bytes = 0
+        await until(lambda: ben.is_resumed, WITHIN_S)
+        assert ben.sequences(chat) == list(range(2, 32))
+        sizes = [len(str(frame)) for frame in ben.frames]
+        assert max(sizes) < 70_000
+        assert sum("entries" in frame for frame in ben.frames) == 3
+
+    play_post(scene)

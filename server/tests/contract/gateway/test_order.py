@@ -1,0 +1,272 @@
+"""The order of a connection: whatever is sent at whatever step, the device gets it once and in order."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import pytest
+from fixtures.loops import until
+from fixtures.post import WITHIN_S, Held, PlayPost, Post
+from fixtures.stage import ANNA, BEN, CLEO, asked, by
+
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.content import Content
+from tidings.wire.close_codes import CloseCode
+
+STEPS = ["installed", "registered", "subscribed", "read", "sent", "replayed", "live"]
+MANY = [UserId(f"member-{n}") for n in range(105)]
+
+
+async def holds[T](ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool]) -> None:
+    async with asyncio.timeout(WITHIN_S):
+        while not wanted(await ask()):
+            await asyncio.sleep(0.01)
+
+
+async def large(post: Post) -> ChatKey:
+    """Made in two parts, as groups of this size are."""
+    chat = await post.stage.group(BEN, *MANY[:60])
+    await post.stage.manage.add(chat, by(ANNA), MANY[60:])
+    await post.deliver()
+    return chat
+
+
+async def small(post: Post) -> ChatKey:
+    chat = await post.stage.manage.direct(post.stage.tenant, ANNA, BEN)
+    await post.deliver()
+    return chat
+
+
+async def held_at(post: Post, chat: ChatKey, step: str, position: int) -> int:
+    """A device is held at the step, something is sent, it goes on. Answers up to where it got."""
+    held = Held(f"gateway.{step}")
+    here = await post.gateway(held)
+    ben = here.open(BEN, f"phone-{step}", epoch=0, positions={chat.chat: position})
+    await asyncio.wait_for(held.reached.wait(), WITHIN_S)
+    meanwhile = await post.say(chat, ANNA, step)
+    held.let_on()
+    await until(lambda: meanwhile in ben.sequences(chat) and ben.is_resumed, WITHIN_S)
+    after = await post.say(chat, ANNA)
+    await until(lambda: after in ben.sequences(chat), WITHIN_S)
+    assert ben.sequences(chat) == [meanwhile, after], step
+    ben.hang_up()
+    return after
+
+
+@pytest.mark.parametrize("make", [small, large])
+@pytest.mark.parametrize("others", [[], ["laptop"]], ids=["first", "second"])
+def test_what_is_sent_at_any_step_comes_once_and_in_order(
+    play_post: PlayPost, make: Callable[[Post], Coroutine[Any, Any, ChatKey]], others: list[str]
+) -> None:
+    async def scene(post: Post) -> None:
+        chat = await make(post)
+        there = [await (await post.gateway()).live(BEN, name) for name in others]
+        position = await post.say(chat, ANNA)
+        for step in STEPS:
+            position = await held_at(post, chat, step, position)
+        for other in there:
+            await until(lambda: position in other.sequences(chat), WITHIN_S)  # noqa: B023 - awaited here
+            got = other.sequences(chat)
+            assert got == list(range(got[0], position + 1))
+
+    play_post(scene)
+
+
+def test_a_device_that_comes_in_elsewhere_takes_over(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        one, two = await post.gateway(), await post.gateway()
+        older = await one.live(BEN)
+        newer = await two.live(BEN)
+        await until(lambda: older.closed, WITHIN_S)
+        assert older.closed == (CloseCode.REPLACED, "replaced")
+        sent = await post.say(chat, ANNA)
+        await until(lambda: sent in newer.sequences(chat), WITHIN_S)
+        assert newer.closed is None
+        assert len(one.hub) == 0
+
+    play_post(scene)
+
+
+def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway()
+        routes = here.routed._world.routes
+        first = await here.live(BEN)
+        second = await here.live(BEN)
+        await until(lambda: first.closed, WITHIN_S)
+        sent = await post.say(chat, ANNA)
+        await until(lambda: sent in second.sequences(chat), WITHIN_S)
+        second.hang_up()
+        await holds(lambda: routes.of(post.stage.tenant, [BEN]), lambda found: not found)
+
+    play_post(scene)
+
+
+def test_a_hole_before_a_push_is_read_before_it(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway()
+        ben = await here.live(BEN)
+        start, reads = ben.sequences(chat), here.routed.counts.ranges
+        seat = here.seat(BEN)
+        seat.places[chat.chat].is_reading = True  # pushes are let go, as while a range is read
+        first = await post.say(chat, ANNA, "one")
+        await until(lambda: seat.places[chat.chat].ahead == first, WITHIN_S)
+        seat.places[chat.chat].is_reading = False
+        second = await post.say(chat, ANNA, "two")
+        await until(lambda: second in ben.sequences(chat), WITHIN_S)
+        assert ben.sequences(chat) == [*start, first, second]
+        assert here.routed.counts.gaps == 1
+        third = await post.say(chat, ANNA, "three")
+        await until(lambda: third in ben.sequences(chat), WITHIN_S)
+        assert here.routed.counts.ranges == reads + 1, "what follows is sent as it is pushed"
+
+    play_post(scene)
+
+
+def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat, group = await small(post), await post.stage.group(BEN)
+        await post.deliver()
+        for n in range(30):
+            await post.stage.send(chat, ANNA, f"m{n}")
+        await post.deliver()
+        await post.say(group, ANNA, "newest")
+        ben = await (await post.gateway()).live(BEN)
+        assert [(row["chat"], row["unread"]) for row in ben.rows()] == [(group.chat, 1), (chat.chat, 30)]
+        assert ben.rows()[0]["preview"] == "newest"
+        assert ben.sequences(group) == [1, 2]
+        assert ben.sequences(chat) == list(range(12, 32))
+        sent = await post.say(chat, ANNA)
+        await until(lambda: sent in ben.sequences(chat), WITHIN_S)
+
+    play_post(scene)
+
+
+def test_positions_of_another_epoch_do_not_count(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        sent = await post.say(chat, ANNA)
+        ben = await (await post.gateway()).live(BEN, epoch=7, positions={chat.chat: 900})
+        assert ben.frames[-1]["resumed"]["is_reset"]
+        assert sent in ben.sequences(chat)
+
+    play_post(scene)
+
+
+def test_positions_in_parts_are_held_against_the_rows_at_once(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat, other = await small(post), await post.stage.group(BEN)
+        await post.deliver()
+        one, two = await post.say(chat, ANNA), await post.say(other, ANNA)
+        here = await post.gateway()
+        ben = here.open(BEN, epoch=0, positions={chat.chat: one - 1}, has_more=True)
+        await until(lambda: ben.is_resumed, WITHIN_S)
+        assert (ben.sequences(chat), ben.rows()) == ([], [])
+        ben.say(id=2, resume={"positions": {other.chat: two - 1}, "epoch": 0})
+        await until(lambda: ben.frames[-1].get("id") == 2, WITHIN_S)
+        assert (ben.sequences(chat), ben.sequences(other), ben.rows()) == ([one], [two], [])
+
+    play_post(scene)
+
+
+def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        held = await post.say(chat, ANNA)
+        for n in range(5):
+            await post.stage.send(chat, ANNA, f"m{n}")
+        await post.deliver()
+        here = await post.gateway(ack_within_s=0.05)
+        queue = here.routed._world.queue
+        assert len((await queue.drain(post.stage.tenant, BEN)).waiting) == 6
+        ben = await here.live(BEN, epoch=0, positions={chat.chat: held})
+        assert ben.sequences(chat) == list(range(held + 1, held + 6))
+        assert [entry["text"] for entry in ben.entries(chat)] == [f"m{n}" for n in range(5)]
+        assert here.routed.counts.ranges == 0
+        ben.say(ack={"delivered": {chat.chat: held + 5}})
+        await holds(lambda: queue.drain(post.stage.tenant, BEN), lambda drained: not drained.waiting)
+        await here.routed.acks.settled(5)
+        row = next(r for r in await here.routed._world.rows.rows(post.stage.tenant, BEN))
+        assert row.delivered is not None
+        assert row.delivered.sequence == held + 5
+
+    play_post(scene)
+
+
+def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await post.stage.group(BEN)
+        sent = await post.say(chat, ANNA, "helo")
+        await post.stage.manage.add(chat, by(ANNA), [CLEO])
+        await post.deliver()
+        here = await post.gateway()
+        ben, cleo = await here.live(BEN), await here.live(CLEO)
+        await post.stage.change.edit(asked(chat, ANNA, sent), Content(text="hello"))
+        await post.deliver()
+        await until(lambda: ben.sequences(chat)[-1:] == cleo.sequences(chat)[-1:] == [4], WITHIN_S)
+        assert ben.entries(chat)[-1]["changed"]["text"] == "hello"
+        assert "changed" not in cleo.entries(chat)[-1]
+        late = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: 3})
+        assert late.entries(chat)[0]["changed"]["text"] == "hello"
+
+    play_post(scene)
+
+
+def test_in_a_large_chat_one_listens_from_joining_to_leaving(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        here = await post.gateway()
+        ben, cleo = await here.live(BEN), await here.live(CLEO)
+        before = await post.say(chat, ANNA, "before cleo")
+        await post.stage.manage.add(chat, by(ANNA), [CLEO])
+        await post.deliver()
+        await until(lambda: cleo.sequences(chat) == [before + 1], WITHIN_S)
+        await until(lambda: chat.chat in here.seat(CLEO).rooms, WITHIN_S)
+        said = await post.say(chat, ANNA, "with cleo")
+        await until(lambda: cleo.sequences(chat) == [before + 1, said], WITHIN_S)
+        await post.stage.manage.remove(chat, by(ANNA), CLEO)
+        await post.deliver()
+        await until(lambda: cleo.sequences(chat)[-1] == said + 1, WITHIN_S)
+        after = await post.say(chat, ANNA, "after cleo")
+        await until(lambda: ben.sequences(chat)[-1] == after, WITHIN_S)
+        assert cleo.sequences(chat) == [before + 1, said, said + 1]
+        assert chat.chat not in here.seat(CLEO).rooms
+        assert len(here.routed.rooms) == 1
+        ben.hang_up()
+        assert len(here.routed.rooms) == 0
+
+    play_post(scene)
+
+
+def test_a_chat_that_becomes_large_goes_on_without_a_hole(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await post.stage.group(BEN, *MANY[:60])
+        await post.deliver()
+        here = await post.gateway()
+        ben = await here.live(BEN)
+        await post.stage.manage.add(chat, by(ANNA), MANY[60:])
+        await post.stage.send(chat, ANNA, "already large")
+        await post.deliver()
+        last = await post.say(chat, ANNA, "on the channel")
+        await until(lambda: ben.sequences(chat)[-1:] == [last], WITHIN_S)
+        assert ben.sequences(chat) == list(range(1, last + 1))
+
+    play_post(scene)
+
+
+def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway()
+        await here.live(BEN)
+        seat = here.seat(BEN)
+        here.hub.leave(seat.key, seat)  # gone without a word
+        sent = await post.say(chat, ANNA)
+        await until(lambda: here.away, WITHIN_S)
+        assert here.away == [(BEN, [sent])]
+        assert not await here.routed._world.routes.of(post.stage.tenant, [BEN])
+
+    play_post(scene)
