@@ -1,0 +1,64 @@
+"""What the relay decides, purely: which shards may be begun, which lease to claim, whether lag explains a silence."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from tidings.relay.model import Fence, Lease, Reached, Shard, ShardId
+
+type LeaseOf = Mapping[ShardId, Lease]
+
+
+def may_begin(shards: Sequence[Shard], leases: LeaseOf) -> list[ShardId]:
+    """Those that are not finished and whose parent is, or has left the stream: parents come before children."""
+    listed = {shard.id for shard in shards}
+    finished = {shard for shard, lease in leases.items() if lease.is_finished}
+    return [
+        shard.id
+        for shard in shards
+        if shard.id not in finished and (shard.parent not in listed or shard.parent in finished)
+    ]
+
+
+def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collection[ShardId]) -> ShardId | None:
+    """One lease to go for now: a free one up to my fair share, or one of whoever has most. None: it is well as it is.
+
+    `over`: leases that are nobody's any more. Stealing needs a difference of two, or two processes would swap for ever.
+    """
+    holders = {shard: leases[shard].holder for shard in open_ if shard in leases and shard not in over}
+    held = Counter(holder for holder in holders.values() if holder is not None)
+    mine = held[me]
+    free = [shard for shard in open_ if shard not in holders or holders[shard] is None]
+    share = -(-len(open_) // len(held.keys() | {me}))
+    if free:
+        return free[0] if mine < share else None
+    busiest, most = max(held.items(), key=lambda each: each[1], default=("", 0))
+    if most < mine + 2:
+        return None
+    return next(shard for shard, holder in holders.items() if holder == busiest)
+
+
+def explained_by_lag(fence: Fence, reached: Reached) -> bool:
+    """Whether the entry's event may still lie in the log, unhandled, below the fence.
+
+    A log that ends below its fence was lost and made anew: it explains nothing. Nor does one with other partitions.
+    """
+    if fence.partition != reached.partition or reached.end < fence.offset:
+        return False
+    return reached.committed < fence.offset
+
+
+def backoff_s(first_s: float, longest_s: float, tries: int) -> float:
+    return min(longest_s, first_s * 2.0 ** min(tries, 30))
+
+
+def in_parts[E](entries: Iterable[tuple[E, int]], max_entries: int, max_bytes: int) -> list[list[E]]:
+    """What goes into one record of the topic: entries with their sizes, cut where a part would be too large."""
+    parts: list[list[E]] = []
+    size = max_bytes
+    for entry, bytes_ in entries:
+        if size + bytes_ > max_bytes or len(parts[-1]) >= max_entries:
+            parts.append([])
+            size = 0
+        parts[-1].append(entry)
+        size += bytes_
+    return parts
