@@ -20,16 +20,23 @@ class Held(NamedTuple):
     epoch: int
 
 
+class Renewed(NamedTuple):
+    """`gone`: no longer there, or not all the time: to be registered again, and then to resume.
+
+    `elsewhere`: the device has come in again since; the socket that held this route is an old one.
+    """
+
+    gone: Sequence[DeviceKey]
+    elsewhere: Sequence[DeviceKey]
+
+
 class Routes(Protocol):
     async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
         """The device is here from now on, with an epoch above all that it had, for as long as a lease runs."""
         ...
 
-    async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Sequence[DeviceKey]:
-        """Lengthens the leases. Answers those whose route is gone: they are to be registered again AND to resume.
-
-        A route that is another's by now is not gone: the device is elsewhere, its socket here is an old one.
-        """
+    async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
+        """Lengthens the leases."""
         ...
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
@@ -87,16 +94,18 @@ type Hear = Callable[[Heard], None]
 
 
 class Listening(Protocol):
-    async def close(self) -> None: ...
+    def close(self) -> None:
+        """Nothing is heard after this."""
+        ...
 
 
 class Ears(Protocol):
     """A gateway's side of the line."""
 
-    async def at_gateway(self, gateway: GatewayId, hear: Hear) -> Listening:
+    def at_gateway(self, gateway: GatewayId, hear: Hear) -> Listening:
         """Comes back by itself after a loss, and says so. Does not wait: `Standing` is told when it stands."""
         ...
 
     async def at_chat(self, chat: ChatKey, hear: Hear) -> Listening:
-        """Returns after the confirmation: everything that is published from then on is heard."""
+        """Returns after the confirmation: everything that is published from then on is heard. Once for each chat."""
         ...
