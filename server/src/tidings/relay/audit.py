@@ -71,7 +71,9 @@ class Audit:
     async def round(self) -> None:
         """Raises `AwayError` while the marks can't be read: nobody is judged unheard."""
         now = self.clock.monotonic()
-        asked = [(backlog, behind) for backlog in self.backlogs.values() for behind in backlog.to_look_at(now)]
+        asked = [
+            (backlog, behind) for backlog in self.backlogs.values() for behind in backlog.to_look_at(now)
+        ]
         if not asked:
             return
         due = {behind.chat for _, behind in asked if behind.due_at <= now}
@@ -92,7 +94,9 @@ class Audit:
         had = len(backlog)
         is_left = backlog.settle(behind, marks.get(behind.chat))
         self.counts.handled += had - len(backlog)
-        behind.look_at = now + min(max((now - behind.since) / 4, _LOOK_AGAIN_S), _LOOK_LATEST_S) if is_left else 0
+        behind.look_at = (
+            now + min(max((now - behind.since) / 4, _LOOK_AGAIN_S), _LOOK_LATEST_S) if is_left else 0
+        )
         return is_left
 
     def _is_silent(self, behind: Behind, reached: Mapping[ChatKey, Reached]) -> bool:

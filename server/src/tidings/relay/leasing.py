@@ -21,6 +21,13 @@ class _Watched(NamedTuple):
     since: float
 
 
+class Claimed(NamedTuple):
+    """`has_gap`: what came before this shard is gone, and was not audited."""
+
+    lease: Lease
+    has_gap: bool
+
+
 class _Held(NamedTuple):
     """`since`: when the renewal that made it was begun."""
 
@@ -41,16 +48,20 @@ class Leasing:
     def held(self) -> Sequence[ShardId]:
         return tuple(self._held)
 
-    async def claim(self, shards: Sequence[Shard]) -> Lease | None:
+    async def claim(self, shards: Sequence[Shard]) -> Claimed | None:
         """Looks at all leases and takes at most one: whoever joins takes over step by step."""
-        leases = await self.store.read([shard.id for shard in shards])
+        by_id = {shard.id: shard for shard in shards}
+        parents = {shard.parent for shard in shards if shard.parent is not None}
+        leases = await self.store.read(by_id.keys() | parents)
         self._watch(leases)
         open_ = rules.may_begin(shards, leases)
         over = [shard for shard in open_ if self._is_over(shard)]
         wanted = rules.to_claim(self.me, open_, leases, over)
         if wanted is None or wanted in self._held:
             return None
-        return await self._take(wanted, leases.get(wanted))
+        taken = await self._take(wanted, leases.get(wanted))
+        is_first = wanted not in leases
+        return taken and Claimed(taken, is_first and rules.has_gap(by_id[wanted], shards, leases))
 
     async def renew(self, shard: ShardId, checkpoint: str | None) -> bool:
         """False: it is mine no longer, and the checkpoint was not moved. Raises `AwayError`."""

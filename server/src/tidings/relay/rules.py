@@ -19,6 +19,14 @@ def may_begin(shards: Sequence[Shard], leases: LeaseOf) -> list[ShardId]:
     ]
 
 
+def has_gap(shard: Shard, shards: Sequence[Shard], leases: LeaseOf) -> bool:
+    """Its parent has left the stream, and nobody has finished it: what it had was never audited, or not to its end."""
+    if shard.parent is None or any(shard.parent == each.id for each in shards):
+        return False
+    parent = leases.get(shard.parent)
+    return parent is None or not parent.is_finished
+
+
 def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collection[ShardId]) -> ShardId | None:
     """One lease to go for now: a free one up to my fair share, or one of whoever has most. None: it is well as it is.
 

@@ -101,9 +101,12 @@ class Relay:
         for shard in tuple(self._works):
             await self._keep(shard)
         await self._discover()
-        lease = await self.leasing.claim(self._shards)
-        if lease is not None:
-            self._begin(lease)
+        claimed = await self.leasing.claim(self._shards)
+        if claimed is None:
+            return
+        if claimed.has_gap:
+            self._trimmed(claimed.lease.shard)
+        self._begin(claimed.lease)
 
     @property
     def held(self) -> int:

@@ -42,7 +42,9 @@ class KafkaConsumers:
             lags = await self._survey.ask([(self._topic, place) for place in sorted(set(places.values()))])
         except KafkaException as error:
             raise AwayError(f"Kafka: {words(error.args[0])}") from error
-        found = {chat: lags[self._topic, place] for chat, place in places.items() if (self._topic, place) in lags}
+        found = {
+            chat: lags[self._topic, place] for chat, place in places.items() if (self._topic, place) in lags
+        }
         return {chat: Reached(lag.partition, lag.high, lag.committed) for chat, lag in found.items()}
 
     def _partitions(self) -> int:

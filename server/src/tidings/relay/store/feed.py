@@ -78,7 +78,9 @@ class StreamFeed:
             for each in told.shards:
                 shard = ShardId(each.shard_id)
                 self._stream_of[shard] = stream
-                found.append(Shard(shard, None if each.parent_shard_id is None else ShardId(each.parent_shard_id)))
+                found.append(
+                    Shard(shard, None if each.parent_shard_id is None else ShardId(each.parent_shard_id))
+                )
             start = told.last_evaluated_shard_id
             if start is None:
                 return found
