@@ -61,7 +61,8 @@ class Leasing:
             return None
         taken = await self._take(wanted, leases.get(wanted))
         is_first = wanted not in leases
-        return taken and Claimed(taken, is_first and rules.has_gap(by_id[wanted], shards, leases))
+        has_gap = is_first and rules.has_gap(by_id[wanted], shards, leases)
+        return None if taken is None else Claimed(taken, has_gap)
 
     async def renew(self, shard: ShardId, checkpoint: str | None) -> bool:
         """False: it is mine no longer, and the checkpoint was not moved. Raises `AwayError`."""

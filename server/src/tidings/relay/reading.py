@@ -33,7 +33,7 @@ class Take(Protocol):
 
 @dataclass(slots=True)
 class Reading:
-    """`read_to`: the last record that was handed on. `was_trimmed` counts places that had left the stream."""
+    """`read_to`: the last record that was handed on. `is_at_end`: the last page was empty."""
 
     feed: Feed
     shard: ShardId
@@ -43,6 +43,7 @@ class Reading:
     pace: Pace = field(default_factory=Pace)
     sleep: Sleep = asyncio.sleep
     is_done: bool = False
+    is_at_end: bool = False
     _iterator: str | None = None
     _failures: int = 0
 
@@ -69,6 +70,7 @@ class Reading:
             self.read_to = page.records[-1].number
         self._iterator = page.iterator
         self.is_done = page.iterator is None
+        self.is_at_end = self.is_done or not page.records
         return self.pace.busy_s if page.records else self.pace.idle_s
 
     async def _page(self) -> Page:

@@ -77,6 +77,10 @@ class Relay:
     pace: Pace = field(default_factory=Pace)
     pauses: Pauses = NO_PAUSES
     counts: Counts = field(default_factory=Counts)
+    lag_s: float = 0.0
+    """How old the last record is that was read, of the shard that is furthest behind; 0 at its end."""
+    unhandled_s: float = 0.0
+    """How long the oldest commit has waited to be handled."""
     _works: dict[ShardId, _Work] = field(default_factory=dict)
     _shards: Sequence[Shard] = ()
     _discovered_at: float = float("-inf")
@@ -85,7 +89,7 @@ class Relay:
         """Until it is cancelled; then `stop` hands on what it has. Raises what nobody foresaw."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._again_and_again(self.tend, lambda: self.times.tend_s))
-            tasks.create_task(self._again_and_again(self.audit.round, lambda: self.times.round_s))
+            tasks.create_task(self._again_and_again(self.check, lambda: self.times.round_s))
 
     async def stop(self) -> None:
         """Others go on at once where this one ends."""
@@ -113,19 +117,16 @@ class Relay:
         return len(self._works)
 
     @property
-    def lag_s(self) -> float:
-        """How old the newest record is that was read, of the shard that is furthest behind; 0 at its end."""
-        return max((work.lag_s for work in self._works.values()), default=0.0)
-
-    @property
     def waiting(self) -> int:
-        return sum(len(work.backlog) for work in self._works.values())
+        return sum(len(work.backlog) for work in tuple(self._works.values()))
 
-    @property
-    def unhandled_s(self) -> float:
-        """How long the oldest commit has waited to be handled."""
-        seen = [at for work in self._works.values() if (at := work.backlog.oldest_seen_at) is not None]
-        return self.clock.monotonic() - min(seen) if seen else 0.0
+    async def check(self) -> None:
+        """A round of the audit, and what it shows of the whole."""
+        await self.audit.round()
+        works, now = tuple(self._works.values()), self.clock.monotonic()
+        seen = [at for work in works if (at := work.backlog.oldest_seen_at) is not None]
+        self.lag_s = max((work.lag_s for work in works if not work.reading.is_at_end), default=0.0)
+        self.unhandled_s = now - min(seen) if seen else 0.0
 
     async def _again_and_again(self, do: Callable[[], Awaitable[None]], every_s: Callable[[], float]) -> None:
         while True:

@@ -9,6 +9,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.kernel.secrets import Secret
 from tidings.limits.model import Kind, Policy
+from tidings.platform.kafka.connection import Connection
 from tidings.platform.lifecycle.admin import AdminOptions
 from tidings.platform.lifecycle.pauses import FilePauses
 from tidings.platform.lifecycle.process import StopOptions
@@ -92,6 +93,21 @@ def dynamo_endpoint(settings: Settings) -> str:
     if settings.dynamo.endpoint is None:
         raise ValueError('dynamo.endpoint: is missing; "aws", or run `tidings engines start`')
     return settings.dynamo.endpoint
+
+
+def kafka_connection(settings: Settings) -> Connection:
+    wanted = settings.kafka
+    if wanted.bootstrap_servers is None:
+        raise ValueError("kafka.bootstrap_servers: is missing; or run `tidings engines start`")
+    return Connection(
+        bootstrap_servers=wanted.bootstrap_servers,
+        topic_prefix=wanted.topic_prefix,
+        security_protocol=wanted.security_protocol,
+        sasl_mechanism=wanted.sasl_mechanism,
+        sasl_username=wanted.sasl_username,
+        sasl_password=wanted.sasl_password,
+        ca_file=wanted.ca_file,
+    )
 
 
 def redis_options(settings: Settings) -> RedisOptions:

@@ -1,4 +1,4 @@
-"""`tidings run api | gateway`: a process in the foreground, until a signal ends it."""
+"""`tidings run api | gateway | relay`: a process in the foreground, until a signal ends it."""
 
 import click
 
@@ -43,3 +43,11 @@ def gateway(processes: int) -> None:
         run_gateway(settings)
     refuse_faulty(settings, BUILDS)
     raise click.exceptions.Exit(run_several("gateway", processes, settings))
+
+
+@group.command()
+def relay() -> None:
+    """Audits every commit, and publishes again what was not handled. Any number may run."""
+    from tidings.run.relay import run_relay  # noqa: PLC0415 - see above
+
+    run_relay(load().settings)
