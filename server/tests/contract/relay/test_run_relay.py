@@ -73,7 +73,7 @@ def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: Rela
     one = house.start()
     stood = await_moved(house, None)
     two = house.start()
-    two.wait_for("process ready")
+    two.wait_for("process started")
     assert two.metric("relay_shards") == 0
     one.popen.send_signal(signal.SIGKILL)
     late = asyncio.run(house.commit("late", other="cleo"))
@@ -89,7 +89,7 @@ def test_a_stopped_relay_leaves_at_once(house: RelayHouse) -> None:
     one = house.start()
     had = await_holder(house)
     two = house.start(TIDINGS_RELAY_LEASE_S="600")
-    two.wait_for("process ready")
+    two.wait_for("process started")
     one.popen.send_signal(signal.SIGTERM)
     assert one.popen.wait(30) == 0
     assert holder(house) != had
