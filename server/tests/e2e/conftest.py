@@ -15,6 +15,7 @@ import pytest
 from contract.telemetry.running import Running
 from fixtures.engines import Space
 from fixtures.tables import REGION, Tables
+from fixtures.topics import make_topics
 
 from tidings.accounts.api_keys import ApiKeys
 from tidings.accounts.model import Scope
@@ -81,13 +82,16 @@ type Start = Callable[..., Api]
 
 
 @pytest.fixture
-def environment(tables_local: Tables, valkey: str, space: Space) -> dict[str, str]:
-    return enough(tables_local, valkey, space)
+def environment(tables_local: Tables, valkey: str, kafka: str, space: Space) -> dict[str, str]:
+    make_topics(kafka, space)
+    return enough(tables_local, valkey, kafka, space)
 
 
-def enough(tables: Tables, valkey: str, space: Space) -> dict[str, str]:
+def enough(tables: Tables, valkey: str, kafka: str, space: Space) -> dict[str, str]:
     """Enough settings to serve."""
     return {
+        "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": kafka,
+        "TIDINGS_KAFKA_TOPIC_PREFIX": space.topic_prefix,
         "TIDINGS_DYNAMO_ENDPOINT": tables.url,
         "TIDINGS_DYNAMO_TABLE_PREFIX": tables.prefix,
         "TIDINGS_DYNAMO_CAPACITY": "on_demand",
@@ -121,20 +125,25 @@ def make_tenant(tables: Tables, space: Space) -> str:
     return asyncio.run(made())
 
 
-def launch(words: tuple[str, ...], environment: dict[str, str], bearer: str, directory: Path) -> Api:
+def launch(
+    words: tuple[str, ...], environment: dict[str, str], bearer: str, directory: Path, kind: str = "api"
+) -> Api:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-    process = Api([*_COMMAND, "run", "api", *words], cwd=directory, environment=ours | environment)
+    process = Api([*_COMMAND, "run", kind, *words], cwd=directory, environment=ours | environment)
     process.bearer = bearer
     return process
 
 
 @pytest.fixture
 def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[Start]:
-    """`start("--processes", "2", TIDINGS_…=value)`; whatever was started ends with the test."""
+    """`start("--processes", "2", TIDINGS_…=value)`; whatever was started ends with the test.
+
+    `kind="delivery"` for the other process: without one, nobody's chat list follows.
+    """
     started: list[Api] = []
 
-    def run(*words: str, **changes: str) -> Api:
-        process = launch(words, environment | changes, bearer, tmp_path)
+    def run(*words: str, kind: str = "api", **changes: str) -> Api:
+        process = launch(words, environment | changes, bearer, tmp_path, kind)
         started.append(process)
         return process
 
@@ -144,11 +153,17 @@ def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[
 
 
 @pytest.fixture(scope="module")
-def served(tables_local: Tables, valkey: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """One process for all tests of a file, without limits; each test brings people and chats of its own."""
+def served(
+    tables_local: Tables, valkey: str, kafka: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Api]:
+    """One process of each kind for all tests of a file, without limits; tests bring people and chats of their own."""
     space = Space()
+    make_topics(kafka, space)
     unlimited = {f"TIDINGS_LIMITS_{whom}_BURST": "1000000" for whom in ("TENANT", "USER", "ADDRESS")}
-    environment = enough(tables_local, valkey, space) | unlimited
-    process = launch((), environment, make_tenant(tables_local, space), tmp_path_factory.mktemp("served"))
+    environment = enough(tables_local, valkey, kafka, space) | unlimited
+    bearer, directory = make_tenant(tables_local, space), tmp_path_factory.mktemp("served")
+    process = launch((), environment, bearer, directory)
+    delivery = launch((), environment, bearer, directory, "delivery")
     yield process
+    delivery.close()
     process.close()

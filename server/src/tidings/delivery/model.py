@@ -4,12 +4,13 @@ So rows can be written by anybody, in any order and any number of times, and com
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple, NewType
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from tidings.chats.model import ChatType
-from tidings.kernel.ids import ChatId, ChatKey, UserId
+from tidings.kernel.ids import ChatId, ChatKey, MessageId, TenantId, UserId
+from tidings.messages.model import Entry, Kind
 
 
 class Mark(NamedTuple):
@@ -137,3 +138,45 @@ class Status(Struct, frozen=True, kw_only=True):
     delivered_to: tuple[UserId, ...] = ()
     read_by: tuple[UserId, ...] = ()
     is_counted: bool = True
+
+
+PendingKey = NewType("PendingKey", str)
+"""Where a message stands in a user's queue; they sort by time."""
+
+
+class Waiting(NamedTuple):
+    """A message in a user's queue. Its content is sealed; what expires has none here, it stands apart."""
+
+    key: PendingKey
+    chat: ChatKey
+    entry: Entry
+
+
+class Drained(NamedTuple):
+    """Some of a queue, oldest first. `after` goes into the next call; None: this was the end."""
+
+    waiting: tuple[Waiting, ...]
+    after: PendingKey | None
+
+
+class UnreachedMessage(Struct, frozen=True, kw_only=True):
+    """A message for a user none of whose devices could be reached. May come more than once: `message_id` tells.
+
+    `badge`: messages that the user has not read, in all chats. `preview`: the first words, if the tenant allows it.
+    `collapse_key`: notifications with the same one stand for each other, the newer replaces the older.
+    """
+
+    version: Literal[1] = 1
+    tenant: TenantId
+    recipient: UserId
+    chat: ChatId
+    message_id: MessageId
+    sequence: Annotated[int, Meta(ge=1)]
+    sender: UserId
+    kind: Kind
+    at: str
+    badge: Annotated[int, Meta(ge=0)]
+    collapse_key: str
+    is_muted: bool = False
+    is_mentioned: bool = False
+    preview: str | None = None

@@ -1,12 +1,13 @@
-"""What rows, watermarks and the chat list ask of the world. Each method says what it guarantees."""
+"""What the worker, rows, watermarks and the chat list ask of the world. Each method says what it guarantees."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Chat, Membership
-from tidings.delivery.model import Flags, Mark, News, Row
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.delivery.model import Drained, Flags, Mark, News, PendingKey, Row
+from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
+from tidings.routing.model import GatewayId, Route
 
 
 class Truth(Protocol):
@@ -48,6 +49,70 @@ class Watermarks(Protocol):
     async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
         """For people to look at: may be a moment behind."""
         ...
+
+
+class Pending(Protocol):
+    """Messages for users who have no route: a quick drain of the recent past, kept for thirty days. Never the truth.
+
+    A message has one place in a queue, so a repeated `put` changes nothing, and who knows the message can withdraw it.
+    Raises `overloaded` or `outcome_unknown` while the store can't be read or written.
+    """
+
+    async def put(self, chat: ChatKey, user: UserId, message: Entry) -> None: ...
+
+    async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
+        """Takes a message out of these users' queues, where it stands in them."""
+        ...
+
+    async def drain(
+        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
+    ) -> Drained:
+        """The next of a user's queue, oldest first. Strong. What has expired meanwhile is left out."""
+        ...
+
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
+        """Of what was acked. A key that is not there is no fault."""
+        ...
+
+
+class Routes(Protocol):
+    """Where devices are connected. Raises `RoutesAwayError`, as `Line` and `Marks` do, while nobody answers."""
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        """Users without a route are left out."""
+        ...
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        """Compare and delete: only this very route."""
+        ...
+
+
+class Line(Protocol):
+    """To the gateways. Who does not listen does not get it."""
+
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        """False: nobody listens, so the gateway is gone."""
+        ...
+
+    async def to_chat(self, chat: ChatKey, payload: bytes) -> int: ...
+
+
+class Marks(Protocol):
+    """Up to where chats were handled, without holes."""
+
+    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+        """Where the mark is now. Below `last`: what lies between it and `first` was not handled, nothing changed."""
+        ...
+
+    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+        """Chats without a mark are left out."""
+        ...
+
+
+class UserAway(Protocol):
+    """Told of messages of one chat for a user none of whose devices can be reached."""
+
+    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None: ...
 
 
 class FlagStore(Protocol):

@@ -1,11 +1,9 @@
 """Chat-list rows: what committed entries mean for each member's, or for the one head of a large chat.
 
-Step 2 of the delivery worker; until there is one, `after_commit.py` calls it. May be called by anybody, in any order,
-any number of times: the rows come out the same.
+Step 2 of the delivery worker. May be called by anybody, in any order, any number of times: the rows come out the same.
 """
 
-import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -16,10 +14,9 @@ from tidings.delivery.model import News, Shown
 from tidings.delivery.ports import Audience, Log, Truth
 from tidings.delivery.previews import Previews
 from tidings.delivery.rules import Candidate, Run
+from tidings.delivery.side_by_side import few_at_once
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry, Kind
-
-WRITES_AT_ONCE = 25
 
 
 class Missed(NamedTuple):
@@ -88,8 +85,8 @@ class Rows:
             return rules.missed(member.intervals, had, run)
 
         reached = [(m, rules.reaching(m.intervals, run)) for m in members]
-        missed = await _few_at_once(raise_row(m, entries) for m, entries in reached if entries)
-        await _few_at_once(self._truth.mend_row(chat, user, News(shown=shown[c])) for user, c in mends)
+        missed = await few_at_once(raise_row(m, entries) for m, entries in reached if entries)
+        await few_at_once(self._truth.mend_row(chat, user, News(shown=shown[c])) for user, c in mends)
         return min((n for n in missed if n is not None), default=None)
 
     async def _large(self, chat: ChatKey, run: Run, since: int) -> int | None:
@@ -100,7 +97,7 @@ class Rows:
         shown = await self._previews.of(chat, {c for c in (newest, *taken) if c is not None})
         own = rules.concerned(run)
         news = [(user, replace(rules.news_of(user, entries), is_large=True)) for user, entries in own.items()]
-        await _few_at_once(self._truth.raise_row(chat, user, each) for user, each in news)
+        await few_at_once(self._truth.raise_row(chat, user, each) for user, each in news)
         for change in taken:
             await self._take_from_all(chat, change, shown[change])
         top = rules.news_of(UserId(""), run)
@@ -112,7 +109,7 @@ class Rows:
         """A redaction of what was said before the chat was large: rows of that time may show it still."""
         members = await self._audience.everyone(chat)
         saw = [m.user for m in members if may_see(m.intervals, change.sequence)]
-        await _few_at_once(self._truth.mend_row(chat, user, News(shown=shown)) for user in saw)
+        await few_at_once(self._truth.mend_row(chat, user, News(shown=shown)) for user in saw)
 
     async def _facts(self, chat: ChatKey, run: Run) -> _Facts:
         messages: dict[int, Entry] = {}
@@ -134,15 +131,3 @@ def _news(
 
 def _lower(one: int | None, other: int | None) -> int | None:
     return min((n for n in (one, other) if n is not None), default=None)
-
-
-async def _few_at_once[T](writes: Iterable[Awaitable[T]]) -> list[T]:
-    """All are tried before the first error is told, so that one row in trouble does not hold up the others."""
-    done: list[T | BaseException] = []
-    waiting = list(writes)
-    for start in range(0, len(waiting), WRITES_AT_ONCE):
-        done += await asyncio.gather(*waiting[start : start + WRITES_AT_ONCE], return_exceptions=True)
-    for result in done:
-        if isinstance(result, BaseException):
-            raise result
-    return [result for result in done if not isinstance(result, BaseException)]

@@ -116,13 +116,13 @@ def concerned(run: Run) -> dict[UserId, list[Entry]]:
     found: dict[UserId, list[Entry]] = {}
     for entry in run:
         is_message = entry.kind is Kind.MESSAGE
-        users = (entry.sender,) if is_message else entry.users if _moves_members(entry) else ()
+        users = (entry.sender,) if is_message else entry.users if moves_members(entry) else ()
         for user in users:
             found.setdefault(user, []).append(entry)
     return found
 
 
-def _moves_members(entry: Entry) -> bool:
+def moves_members(entry: Entry) -> bool:
     return entry.kind in LETS_IN or entry.kind is Kind.LEAVE
 
 

@@ -15,6 +15,10 @@ GatewayId = NewType("GatewayId", str)
 """New at each start of a process, so that what was meant for the one before can't reach it."""
 
 
+class RoutesAwayError(Exception):
+    """Redis did not answer, or nobody knows whether it did what was asked."""
+
+
 class Route(NamedTuple):
     """`epoch`: of two routes of a device the higher is the newer. It comes from Redis' time, never from ours."""
 

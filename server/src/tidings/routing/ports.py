@@ -7,10 +7,7 @@ from typing import NamedTuple, Protocol
 
 from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
 from tidings.routing.model import GatewayId, Registered, Route
-
-
-class RoutesAwayError(Exception):
-    """Redis did not answer, or nobody knows whether it did what was asked."""
+from tidings.routing.model import RoutesAwayError as RoutesAwayError  # noqa: PLC0414 - every call here may raise it
 
 
 class Held(NamedTuple):

@@ -15,12 +15,13 @@ from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
 from tidings.kernel.secrets import Secret
 from tidings.limits.limit import Limiter
+from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
-from tidings.run import wiring
+from tidings.run import publishing, wiring
 from tidings.run.accounts import Accounts, open_accounts
-from tidings.run.chat_lists import ChatLists
+from tidings.run.chat_lists import join_chat_lists
 from tidings.run.edge.doors import PhoneLimits, PhoneTenants, credentials_of
 from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
@@ -49,15 +50,15 @@ def run_api(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
-    lists = wiring.chat_lists(engines, host)
+    publisher = publishing.publisher(settings, host)
 
     def app() -> Asgi:
         requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(operations())
-        joined = Joined(settings, host, engines, accounts.it, lists.it)
+        joined = Joined(settings, host, engines, accounts.it, publisher.it)
         return make_app(joined.services(requests), _options(settings))
 
-    return [*engines.components, accounts, lists, HttpServer(settings, app, host.tasks)]
+    return [*engines.components, accounts, publisher, HttpServer(settings, app, host.tasks)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,13 @@ class Joined:
     host: Host
     engines: wiring.Engines
     accounts: Accounts
-    lists: ChatLists
+    publisher: Publisher
 
     def services(self, requests: Telemetry) -> Services:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
-        cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit)
+        cases = wiring.use_cases(client, keys, self.host.clock, publishing.told(self.publisher, self.host))
+        lists = join_chat_lists(client, keys, self.host.clock)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         return Services(
             credentials=credentials_of(self.accounts, people),
@@ -82,9 +84,9 @@ class Joined:
             send=cases.send,
             change=cases.change,
             history=cases.history,
-            chat_list=self.lists.chat_list,
-            marking=self.lists.marking,
-            statuses=self.lists.statuses,
+            chat_list=lists.chat_list,
+            marking=lists.marking,
+            statuses=lists.statuses,
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 from tidings.chats.store import DynamoRows
-from tidings.delivery.after_commit import AfterCommit
 from tidings.delivery.audience import ReadAudience
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.ports import Keys
+from tidings.delivery.ports import Audience, Keys
 from tidings.delivery.previews import Previews
 from tidings.delivery.rows import Rows
 from tidings.delivery.status import Statuses
@@ -19,10 +18,8 @@ from tidings.platform.dynamo.client import Client
 
 
 class ChatLists(NamedTuple):
-    """`after_commit` is given to the append as `World.told`, started after its client and stopped before it."""
+    """What people look at and change. The rows themselves are the delivery worker's, see `join_rows`."""
 
-    rows: Rows
-    after_commit: AfterCommit
     marking: Marking
     chat_list: ChatList
     statuses: Statuses
@@ -31,14 +28,15 @@ class ChatLists(NamedTuple):
 def join_chat_lists(client: Client, keys: Keys, clock: Clock) -> ChatLists:
     chats, log, lists = DynamoRows(client, clock), DynamoReader(client), DynamoLists(client)
     watermarks, audience = DynamoWatermarks(client, clock), ReadAudience(chats)
-    rows = Rows(DynamoTruth(client), audience, log, Previews(keys, words))
     return ChatLists(
-        rows,
-        AfterCommit(rows, log),
         Marking(watermarks, lists, chats, log),
         ChatList(lists, watermarks, chats, keys, clock),
         Statuses(audience, watermarks),
     )
+
+
+def join_rows(client: Client, keys: Keys, audience: Audience) -> Rows:
+    return Rows(DynamoTruth(client), audience, DynamoReader(client), Previews(keys, words))
 
 
 def words(body: bytes) -> str:

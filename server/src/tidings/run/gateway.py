@@ -15,12 +15,13 @@ from tidings.gateway.socket.listener import SocketListener
 from tidings.gateway.socket.options import ListenOptions
 from tidings.gateway.socket.ports import Listener, OnOpen
 from tidings.kernel.errors import TidingsError
+from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
-from tidings.run import wiring
+from tidings.run import publishing, wiring
 from tidings.run.accounts import Accounts, open_accounts
-from tidings.run.chat_lists import ChatLists
+from tidings.run.chat_lists import join_chat_lists
 from tidings.run.edge.doors import credentials_of
 from tidings.run.edge.limits import EdgeLimits, SocketRates
 from tidings.run.edge.socket_server import SocketServer
@@ -83,15 +84,15 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     open_enough_files(settings.gateway)
     engines = wiring.engines(settings, host)
     accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
-    lists = wiring.chat_lists(engines, host)
+    publisher = publishing.publisher(settings, host)
 
     def server() -> Server:
-        made = Joined(settings, host, engines, accounts.it, lists.it).server()
+        made = Joined(settings, host, engines, accounts.it, publisher.it).server()
         export(host.metrics, made)
         return made
 
     edge = SocketServer(server, leaving(settings), host.tasks, stop_s=settings.process.stop_s)
-    return [*engines.components, accounts, lists, edge]
+    return [*engines.components, accounts, publisher, edge]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Joined:
     host: Host
     engines: wiring.Engines
     accounts: Accounts
-    lists: ChatLists
+    publisher: Publisher
 
     def server(self) -> Server:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
@@ -119,7 +120,7 @@ class Joined:
 
     def _cases(self) -> UseCases:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
-        cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit)
+        cases = wiring.use_cases(client, keys, self.host.clock, publishing.told(self.publisher, self.host))
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         return UseCases(
@@ -127,7 +128,7 @@ class Joined:
             send=cases.send,
             change=cases.change,
             history=cases.history,
-            marking=self.lists.marking,
+            marking=join_chat_lists(client, keys, self.host.clock).marking,
             rates=SocketRates(EdgeLimits(limiter, self.accounts.tenants)),
         )
 

@@ -15,7 +15,6 @@ from tidings.platform.dynamo.opening import open_streams
 from tidings.platform.dynamo.streams import Streams
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.health import Health
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import Metrics
@@ -26,7 +25,8 @@ from tidings.relay.reading import Pace
 from tidings.relay.serve import Relay, Times
 from tidings.relay.store import DynamoLeases, KafkaConsumers, StreamFeed
 from tidings.routing.store import RedisMarks
-from tidings.run import wiring
+from tidings.run import publishing, wiring
+from tidings.run.delivery import GROUP
 from tidings.run.held import Held
 from tidings.run.options import (
     dynamo_endpoint,
@@ -35,14 +35,13 @@ from tidings.run.options import (
     process_options,
     refuse_faulty,
 )
-from tidings.run.relaying import GROUP, BelievedMarks, KafkaOutbox, ReadLog
+from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
 from tidings.run.settings import Settings
 from tidings.topics.declaration import MESSAGES
 
 log = logs.get(__name__)
 
-BUILDS = (*wiring.BUILDS, kafka_connection, otlp_headers)
-_CLOSE_S = 3.0
+BUILDS = (*wiring.BUILDS, otlp_headers)
 
 
 def run_relay(settings: Settings) -> NoReturn:
@@ -54,7 +53,7 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     streams = Held("streams", lambda: _streams(settings))
     consumers = Held("consumers", lambda: _consumers(settings))
-    publisher = _publisher(settings, host)
+    publisher = publishing.publisher(settings, host)
 
     def joined() -> Relay:
         return join(settings, host, engines, Beside(streams.it, consumers.it, publisher.it))
@@ -197,22 +196,3 @@ async def _consumers(settings: Settings) -> AsyncIterator[KafkaConsumers]:
         yield made
     finally:
         made.close()
-
-
-def _publisher(settings: Settings, host: Host) -> Held[Publisher]:
-    since = host.clock.now()
-
-    def look(it: Publisher) -> Health:
-        how = it.how()
-        return Health(how.is_ok, how.reason, since)
-
-    return Held("publisher", lambda: _published(settings), look=look, gates_readiness=False)
-
-
-@asynccontextmanager
-async def _published(settings: Settings) -> AsyncIterator[Publisher]:
-    made = Publisher(kafka_connection(settings))
-    try:
-        yield made
-    finally:
-        await made.close(_CLOSE_S)

@@ -20,8 +20,6 @@ from tidings.routing.ports import RoutesAwayError
 from tidings.routing.store import RedisMarks
 from tidings.topics.declaration import EXPIRED, MESSAGES
 
-GROUP = "delivery"
-"""Whose lag may explain that a commit is not handled yet."""
 _MAX_ENTRIES, _MAX_BYTES = 50, 262_144
 """Of one record: far below what the topic takes, and no more than a worker handles at a time."""
 _to_json = msgspec.json.Encoder().encode

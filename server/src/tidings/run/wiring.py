@@ -33,10 +33,9 @@ from tidings.platform.lifecycle.probe import Probe, ProbeOptions
 from tidings.platform.lifecycle.run import Host
 from tidings.platform.redis.client import Redis
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.run.chat_lists import ChatLists, join_chat_lists
 from tidings.run.held import Held
 from tidings.run.keys import kms_of, policy_of
-from tidings.run.options import dynamo_endpoint, limit_policies, pauses, redis_options
+from tidings.run.options import dynamo_endpoint, kafka_connection, limit_policies, pauses, redis_options
 from tidings.run.settings import Settings
 from tidings.run.tables import DeclaredTables
 from tidings.tables.items.accounts import LEASE
@@ -45,7 +44,7 @@ from tidings.tenants.keys import KeyRing
 from tidings.tenants.ports import Kms
 from tidings.tenants.store import DynamoKeyStore
 
-BUILDS = (dynamo_endpoint, redis_options, limit_policies, pauses)
+BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses)
 """What `refuse_faulty` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 
@@ -135,26 +134,6 @@ def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
         lambda: {"allowed": counts.allowed, "refused": counts.refused, "local": counts.local},
     )
     return made
-
-
-def chat_lists(engines: Engines, host: Host) -> Held[ChatLists]:
-    """Stopped after what appends and before the client: what was committed gets its rows."""
-    return Held("chat_lists", lambda: _followed(engines, host))
-
-
-@asynccontextmanager
-async def _followed(engines: Engines, host: Host) -> AsyncIterator[ChatLists]:
-    lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock)
-    host.metrics.tally(
-        "chat_list_rows_late_total",
-        "Times that rows of a chat wait for its next entry.",
-        lambda: lists.after_commit.dropped,
-    )
-    lists.after_commit.start()
-    try:
-        yield lists
-    finally:
-        await lists.after_commit.stop()
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,11 +98,18 @@ class RateOverrides(Struct, frozen=True, kw_only=True):
     address: Rate | None = None
 
 
+class PushSettings(Struct, frozen=True, kw_only=True):
+    """What push services are told of messages. Off: that there is one, not what it says."""
+
+    has_previews: bool = False
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=32)]
     tokens: TokenSettings = TokenSettings()
     has_phone_login: bool = False
     rates: RateOverrides = RateOverrides()
+    push: PushSettings = PushSettings()
     form: int = SETTINGS_FORM
 
 

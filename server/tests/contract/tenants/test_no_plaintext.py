@@ -15,6 +15,7 @@ from fixtures.engines import NOT_RUN, Dynamo
 from fixtures.stage import ANNA, BEN, Stage, asked
 from fixtures.tables import REGION, Tables, make_tables
 
+from tidings.delivery.audience import ReadAudience
 from tidings.engines import dynoxide
 from tidings.engines.cache import user_cache
 from tidings.engines.fleet import Fleet
@@ -24,7 +25,7 @@ from tidings.kernel.ids import ChatKey
 from tidings.messages.content import Content
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
-from tidings.run.chat_lists import join_chat_lists
+from tidings.run.chat_lists import join_rows
 from tidings.tenants.keys import KeyRing, Policy
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.sealing import ContentKey
@@ -73,7 +74,7 @@ async def send_all_shapes(stage: Stage, ring: KeyRing) -> ChatKey:
     await ring.rotate(chat.tenant)
     last = await stage.send(chat, ANNA, "nothing yet")
     await stage.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
-    rows = join_chat_lists(stage.client, ring, stage.clock).rows
+    rows = join_rows(stage.client, ring, ReadAudience(stage.rows))
     for told, entries in stage.told:
         await rows.handle(told, entries)
     return chat

@@ -1,4 +1,4 @@
-"""`tidings run api | gateway | relay`: a process in the foreground, until a signal ends it."""
+"""`tidings run api | gateway | delivery | relay`: a process in the foreground, until a signal ends it."""
 
 import click
 
@@ -43,6 +43,14 @@ def gateway(processes: int) -> None:
         run_gateway(settings)
     refuse_faulty(settings, BUILDS)
     raise click.exceptions.Exit(run_several("gateway", processes, settings))
+
+
+@group.command()
+def delivery() -> None:
+    """Chat lists, pushes to gateways, the pending queue. Start as many as you like."""
+    from tidings.run.delivery import run_delivery  # noqa: PLC0415 - see above
+
+    run_delivery(load().settings)
 
 
 @group.command()

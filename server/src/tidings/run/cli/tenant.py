@@ -16,7 +16,7 @@ from tidings.run.accounts import open_tables
 from tidings.run.cli.tenant_keys import api_key, key
 from tidings.run.keys import open_keys
 from tidings.run.settings.load import load
-from tidings.tenants.model import Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
+from tidings.tenants.model import PushSettings, Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
 from tidings.tenants.settings import Tenants
 from tidings.tenants.store import DynamoTenantStore
 
@@ -38,6 +38,7 @@ class _Given(TypedDict):
     jwks_url: str | None
     skew_s: int | None
     phone_login: bool | None
+    push_previews: bool | None
     rate: tuple[str, ...]
 
 
@@ -51,6 +52,11 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
             click.option(
                 "--phone-login/--no-phone-login", default=None, help="Users may come by phone code."
+            ),
+            click.option(
+                "--push-previews/--no-push-previews",
+                default=None,
+                help="Events of `unreached` carry the first words of a message.",
             ),
             click.option(
                 "--rate",
@@ -126,6 +132,9 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
         ),
         has_phone_login=settings.has_phone_login if given["phone_login"] is None else given["phone_login"],
         rates=_rates(settings.rates, given["rate"]),
+        push=settings.push
+        if given["push_previews"] is None
+        else PushSettings(has_previews=given["push_previews"]),
     )
 
 
@@ -169,6 +178,7 @@ def _show(tenant: Tenant) -> None:
     table.add_row("JWKS URL", tokens.jwks_url or "-")
     table.add_row("clock skew", f"{tokens.skew_s} s")
     table.add_row("phone login", "on" if settings.has_phone_login else "off")
+    table.add_row("push previews", "on" if settings.push.has_previews else "off")
     for whom in RateOverrides.__struct_fields__:
         rate: Rate | None = getattr(settings.rates, whom)
         said = "as the installation has it" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"

@@ -8,8 +8,9 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.reconcile import Verdict
 from tidings.platform.kafka.connection import Connection
 from tidings.run.cli.plans import progress, show
+from tidings.run.options import kafka_connection
+from tidings.run.settings import Settings
 from tidings.run.settings.load import load
-from tidings.run.settings.model import KafkaSettings
 from tidings.topics import diff, page, report
 from tidings.topics.apply import PACE, apply
 from tidings.topics.control import ControlPlane
@@ -30,7 +31,7 @@ def group() -> None:
 @_ALLOW_REORDER
 def plan_(*, allow_reorder: bool) -> None:
     """Show what `apply` would do to each topic. Changes nothing."""
-    settings = load().settings.kafka
+    settings = load().settings
     show(report.lines(_plan(_plane(settings), settings, allow_reorder=allow_reorder)))
 
 
@@ -39,7 +40,7 @@ def plan_(*, allow_reorder: bool) -> None:
 @click.option("--timeout-s", default=120.0, show_default=True, help="How long one topic may take.")
 def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
     """Make the topics as declared. Safe to repeat; refuses to destroy anything."""
-    settings = load().settings.kafka
+    settings = load().settings
     plane = _plane(settings)
     plan = _plan(plane, settings, allow_reorder=allow_reorder)
     _apply(plane, plan, timeout_s)
@@ -50,7 +51,7 @@ def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
 @group.command()
 def check() -> None:
     """Compare the topics with the declaration; fails with the list of what differs."""
-    settings = load().settings.kafka
+    settings = load().settings
     plan = _plan(_plane(settings), settings)
     if plan.drift:
         raise TidingsError(
@@ -68,30 +69,23 @@ def doc() -> None:
     click.echo(page.page(), nl=False)
 
 
-def connection(settings: KafkaSettings) -> Connection:
-    if settings.bootstrap_servers is None:
+def connection(settings: Settings) -> Connection:
+    try:
+        return kafka_connection(settings)
+    except ValueError as error:
         raise TidingsError(
             Code.SETTINGS_INVALID,
             "kafka.bootstrap_servers is not set, so there is nothing to look at",
             hint="Run `tidings engines start`, or set kafka.bootstrap_servers.",
-        )
-    return Connection(
-        bootstrap_servers=settings.bootstrap_servers,
-        topic_prefix=settings.topic_prefix,
-        security_protocol=settings.security_protocol,
-        sasl_mechanism=settings.sasl_mechanism,
-        sasl_username=settings.sasl_username,
-        sasl_password=settings.sasl_password,
-        ca_file=settings.ca_file,
-    )
+        ) from error
 
 
-def _plane(settings: KafkaSettings) -> ControlPlane:
+def _plane(settings: Settings) -> ControlPlane:
     return ControlPlane(connection(settings))
 
 
-def _plan(plane: ControlPlane, settings: KafkaSettings, *, allow_reorder: bool = False) -> diff.Plan:
-    brokers, size = plane.brokers(), Size(settings.partitions)
+def _plan(plane: ControlPlane, settings: Settings, *, allow_reorder: bool = False) -> diff.Plan:
+    brokers, size = plane.brokers(), Size(settings.kafka.partitions)
     wants = [wanted(topic, plane.prefix, size, brokers) for topic in TOPICS]
     retired = [plane.prefix + name for name in RETIRED]
     seen = plane.observe(want.name for want in wants)

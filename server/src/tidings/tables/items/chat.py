@@ -217,15 +217,17 @@ BLOCK = Item(
     max_bytes=1024,
     holds="whom the user blocks",
 )
+PENDING_SORT = KeyTemplate("{at_ms:013d}#{message}")
 PENDING = Item(
     "pending message",
     OWN_USER,
-    KeyTemplate("{at_ms:013d}#{message}"),
+    PENDING_SORT,
     {
         "chat_id": Text(CHAT.max_bytes),
         "sequence": SEQUENCE,
         **_ENTRY,
         **_BODY,
+        "visible_until": MS,
         "expires_at": SECONDS,
         "ttl": SECONDS,
     },

@@ -1,0 +1,45 @@
+"""What a worker remembers of chats: how far it has brought them. Bounded; who is forgotten is asked of the marks."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from tidings.kernel.ids import ChatKey
+
+
+@dataclass(slots=True)
+class Brought:
+    """Without holes, each. 0: not known.
+
+    `written`: the truth was written up to here. `handled`: and so was everything after it done. They differ for as
+    long as Redis does not answer.
+    """
+
+    written: int = 0
+    handled: int = 0
+
+    def reaches(self, sequence: int) -> bool:
+        """Everything before it was handled, and that is known."""
+        return self.handled > 0 and self.handled >= sequence - 1
+
+    def wrote(self, last: int) -> None:
+        self.written = max(self.written, last)
+
+    def finished(self, last: int) -> None:
+        self.handled = max(self.handled, last)
+        self.wrote(self.handled)
+
+
+class Memory:
+    def __init__(self, max_chats: int = 100_000) -> None:
+        self._max_chats = max_chats
+        self._chats: OrderedDict[ChatKey, Brought] = OrderedDict()
+
+    def of(self, chat: ChatKey) -> Brought:
+        brought = self._chats.get(chat)
+        if brought is None:
+            brought = self._chats[chat] = Brought()
+            if len(self._chats) > self._max_chats:
+                self._chats.popitem(last=False)
+        else:
+            self._chats.move_to_end(chat)
+        return brought

@@ -1,0 +1,29 @@
+"""Many calls at once, but not too many; and none is left out because another failed."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+
+AT_ONCE = 25
+
+
+async def few_at_once[T](calls: Iterable[Awaitable[T]], at_once: int = AT_ONCE) -> list[T]:
+    """All are tried before the first error is told, so that one in trouble does not hold up the others."""
+    done = await settled(calls, at_once)
+    for result in done:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in done if not isinstance(result, BaseException)]
+
+
+async def settled[T](calls: Iterable[Awaitable[T]], at_once: int = AT_ONCE) -> list[T | BaseException]:
+    """What each gave or raised, in their order."""
+    room = asyncio.Semaphore(at_once)
+
+    async def call(each: Awaitable[T]) -> T:
+        async with room:
+            return await each
+
+    waiting = list(calls)
+    if len(waiting) == 1:
+        return await asyncio.gather(*waiting, return_exceptions=True)
+    return await asyncio.gather(*map(call, waiting), return_exceptions=True)

@@ -1,0 +1,122 @@
+"""The pending queue in DynamoDB: an item for each message and user, in the order of the messages' times.
+
+A row's time is the message's own, so that every try of putting it, and its withdrawal, spell the same key.
+"""
+
+from collections.abc import Sequence
+
+from tidings.delivery.model import Drained, PendingKey, Waiting
+from tidings.kernel.clock import Clock, time_ms, time_text
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId, message_id
+from tidings.messages.model import Entry, Kind
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.values import Item, Value
+from tidings.tables.items.chat import PENDING_SORT, chat_key, user_key
+from tidings.tables.patterns import delivery as patterns
+
+KEPT_S = 30 * 24 * 3600
+
+
+class DynamoPending:
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    async def put(self, chat: ChatKey, user: UserId, message: Entry) -> None:
+        item = _item(chat, user, message, self._clock.now_ms() // 1000 + KEPT_S)
+        try:
+            await self._client.put(patterns.PUT_PENDING, item, repeatable=True)
+        except DynamoError as error:
+            unwritten(error)
+
+    async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
+        keys = [_key(chat, user, message) for user in users]
+        try:
+            await self._client.batch_write(patterns.WITHDRAW_PENDING, deletes=keys, repeatable=True)
+        except DynamoError as error:
+            unwritten(error)
+
+    async def drain(
+        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
+    ) -> Drained:
+        owner = user_key(tenant, user)
+        query = Query(
+            condition="user_id = :u",
+            values={":u": owner},
+            limit=limit,
+            start=None if after is None else {"user_id": owner, "message_key": after},
+        )
+        try:
+            page = await self._client.query(patterns.DRAIN_PENDING, query)
+        except DynamoError as error:
+            unread(error)
+        now_s = self._clock.now_ms() // 1000
+        found = (_waiting(item) for item in page.items if int(item["ttl"]) > now_s)
+        return Drained(tuple(found), None if page.start is None else PendingKey(page.start["message_key"]))
+
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
+        owner = user_key(tenant, user)
+        gone = [{"user_id": owner, "message_key": key} for key in keys]
+        try:
+            await self._client.batch_write(patterns.DELETE_PENDING, deletes=gone, repeatable=True)
+        except DynamoError as error:
+            unwritten(error)
+
+
+def _key(chat: ChatKey, user: UserId, message: Entry) -> dict[str, Value]:
+    name = message_id(chat.chat, message.sequence)
+    return {
+        "user_id": user_key(chat.tenant, user),
+        "message_key": PENDING_SORT.render(at_ms=message.created_at_ms, message=name),
+    }
+
+
+def _item(chat: ChatKey, user: UserId, message: Entry, until_s: int) -> dict[str, Value]:
+    """What expires is not copied: the row says until when there is something to see, and goes then itself."""
+    item = _key(chat, user, message) | {
+        "chat_id": chat_key(chat),
+        "sequence": message.sequence,
+        "ordinal": message.ordinal,
+        "kind": message.kind.value,
+        "sender_id": message.sender,
+        "client_message_id": message.client_key,
+        "fingerprint": message.fingerprint,
+        "created_at": time_text(message.created_at_ms),
+        "ttl": until_s,
+    }
+    if message.epoch:
+        item["epoch"] = message.epoch
+    if message.content_type is not None:
+        item["content_type"] = message.content_type
+    if message.visible_until_ms is not None:
+        expires_s = -(-message.visible_until_ms // 1000)
+        item |= {
+            "visible_until": message.visible_until_ms,
+            "expires_at": expires_s,
+            "ttl": min(until_s, expires_s),
+        }
+    elif message.content is not None:
+        item["content"] = message.content
+    return item
+
+
+def _waiting(item: Item) -> Waiting:
+    tenant, _, chat = item["chat_id"].partition("#")
+    until = item.get("visible_until")
+    entry = Entry(
+        sequence=int(item["sequence"]),
+        ordinal=int(item["ordinal"]),
+        kind=Kind(item["kind"]),
+        sender=UserId(item["sender_id"]),
+        client_key=ClientKey(item["client_message_id"]),
+        fingerprint=item["fingerprint"],
+        created_at_ms=time_ms(item["created_at"]),
+        epoch=int(item.get("epoch", 0)),
+        content=item.get("content"),
+        content_type=item.get("content_type"),
+        visible_until_ms=None if until is None else int(until),
+    )
+    return Waiting(PendingKey(item["message_key"]), ChatKey(TenantId(tenant), ChatId(chat)), entry)

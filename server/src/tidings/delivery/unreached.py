@@ -1,0 +1,100 @@
+"""A user whom no device could be reached for: an event for push services and webhooks, for each message.
+
+Called by the worker, and by a gateway that finds that a device is gone after all. May come twice for a message.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from tidings.delivery import rules
+from tidings.delivery.chat_list import is_muted
+from tidings.delivery.model import Row, UnreachedMessage
+from tidings.delivery.ports import Keys, Lists, OpeningKeys
+from tidings.delivery.previews import cut
+from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, TenantId, UserId, message_id
+from tidings.messages.model import Entry
+
+
+class Said(NamedTuple):
+    """What a body says. Only the messages' own code knows how it is spelled."""
+
+    text: str = ""
+    mentions: Sequence[UserId] = ()
+
+
+type Read = Callable[[bytes], Said]
+
+
+class Wishes(Protocol):
+    """What a tenant has set."""
+
+    async def shows_previews(self, tenant: TenantId, /) -> bool:
+        """Whether words of a message may leave Tidings for a push service."""
+        ...
+
+
+class Events(Protocol):
+    async def publish(self, event: UnreachedMessage, /) -> None:
+        """Returns when it is there. Raises `overloaded` while it can't be."""
+        ...
+
+
+class Unreached:
+    def __init__(
+        self, lists: Lists, keys: Keys, events: Events, *, read: Read, wishes: Wishes, clock: Clock
+    ) -> None:
+        self._lists = lists
+        self._keys = keys
+        self._read = read
+        self._wishes = wishes
+        self._events = events
+        self._clock = clock
+
+    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
+        """The badge is counted from the truth: all that is unread in the user's chats, large ones included."""
+        rows = await self._rows(chat.tenant, user)
+        own = next((row for row in rows if row.chat == chat.chat), None)
+        badge = sum(rules.unread(row) for row in rows if rules.is_member(row.known))
+        muted = own is not None and is_muted(own, self._clock.now_ms())
+        shows = await self._wishes.shows_previews(chat.tenant)
+        contents = [message.content for message in messages if message.content is not None]
+        keys = await self._keys.to_read(chat.tenant, contents)
+        for message in messages:
+            said = self._said(chat, message, keys)
+            await self._events.publish(
+                UnreachedMessage(
+                    tenant=chat.tenant,
+                    recipient=user,
+                    chat=chat.chat,
+                    message_id=message_id(chat.chat, message.sequence),
+                    sequence=message.sequence,
+                    sender=message.sender,
+                    kind=message.kind,
+                    at=time_text(message.created_at_ms),
+                    badge=badge,
+                    collapse_key=chat.chat,
+                    is_muted=muted,
+                    is_mentioned=user in said.mentions,
+                    preview=cut(said.text).decode() if shows and said.text else None,
+                )
+            )
+
+    async def _rows(self, tenant: TenantId, user: UserId) -> list[Row]:
+        rows = await self._lists.rows(tenant, user)
+        large = [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
+        heads = await self._lists.heads(tenant, large) if large else {}
+        return [rules.with_head(row, heads.get(row.chat)) for row in rows]
+
+    def _said(self, chat: ChatKey, message: Entry, keys: OpeningKeys) -> Said:
+        """Of what expires nothing is told: it must not outlive its time in somebody's notification."""
+        if message.content is None:
+            return Said()
+        try:
+            return self._read(keys.unseal(chat, message.sequence, message.content))
+        except TidingsError as error:
+            if error.code is not Code.CONTENT_UNREADABLE:
+                raise
+            # one message that somebody altered must not hold up the others
+            return Said()

@@ -1,0 +1,43 @@
+"""Tells Kafka of what was committed, right after the commit and off the path of the answer.
+
+Never waits, never raises. What does not get there is counted and let go: the relay finds in DynamoDB's own stream that
+it was not handled, and publishes it again. What waits for a broker is bounded by the publisher.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from tidings.kernel.ids import ChatKey
+from tidings.messages.events import Committed, encode, kafka_key
+from tidings.messages.model import Entry
+from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.kafka.pump import Placed
+from tidings.topics.declaration import MESSAGES
+
+_log = logging.getLogger(__name__)
+
+
+class KafkaPublishing:
+    """Given to the lanes as `World.told`: one record for each append, however many entries it has."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self.published = 0
+        self.failed = 0
+
+    def __call__(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
+        try:
+            event = Committed(chat.tenant, chat.chat, tuple(entries), entries[0].epoch)
+            answer = self._publisher.send(MESSAGES.name, kafka_key(chat), encode(event))
+        except Exception:  # noqa: BLE001 - an ack must not fail for what comes after it
+            self.failed += 1
+            _log.exception("an event could not be published")
+            return
+        answer.add_done_callback(self._settled)
+
+    def _settled(self, answer: "asyncio.Future[Placed]") -> None:
+        if answer.cancelled() or answer.exception() is not None:
+            self.failed += 1
+        else:
+            self.published += 1

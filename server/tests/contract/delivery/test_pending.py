@@ -1,0 +1,100 @@
+"""The pending queue on both engines: one place for each message, drained in order, gone when acked or withdrawn."""
+
+from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
+
+from tidings.delivery.model import Waiting
+from tidings.delivery.store import DynamoPending
+from tidings.kernel.ids import UserId
+from tidings.messages.model import Entry, Kind
+
+
+async def waiting(pending: DynamoPending, stage: Stage, user: UserId) -> list[Waiting]:
+    """All of it, two at a time."""
+    found: list[Waiting] = []
+    page = await pending.drain(stage.tenant, user, limit=2)
+    found += page.waiting
+    while page.after is not None:
+        page = await pending.drain(stage.tenant, user, page.after, limit=2)
+        found += page.waiting
+    return found
+
+
+async def said(stage: Stage, *texts: str, ttl_s: int | None = None) -> list[Entry]:
+    chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+    for text in texts:
+        await stage.send(chat, ANNA, text, ttl_s=ttl_s)
+    return [entry for entry in await stage.reader.between(chat, 0, 99) if entry.kind is Kind.MESSAGE]
+
+
+def test_a_queue_is_drained_in_order_and_gives_the_entries_as_they_were_put(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        pending = DynamoPending(stage.client, stage.clock)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        messages = await said(stage, "one", "two", "three")
+        for message in (*reversed(messages), messages[1]):
+            await pending.put(chat, BEN, message)
+        found = await waiting(pending, stage, BEN)
+        assert [each.entry for each in found] == messages
+        assert {each.chat for each in found} == {chat}
+        await pending.delete(stage.tenant, BEN, [each.key for each in found[:2]])
+        await pending.delete(stage.tenant, BEN, [found[0].key])
+        assert [each.entry.sequence for each in await waiting(pending, stage, BEN)] == [4]
+
+    play(scene)
+
+
+def test_a_message_that_is_withdrawn_is_in_nobodys_queue(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        pending = DynamoPending(stage.client, stage.clock)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        one, two = await said(stage, "one", "two")
+        for user in (BEN, CLEO):
+            await pending.put(chat, user, one)
+            await pending.put(chat, user, two)
+        await pending.withdraw(chat, [ANNA, BEN, CLEO], one)
+        for user in (BEN, CLEO):
+            assert [each.entry for each in await waiting(pending, stage, user)] == [two]
+
+    play(scene)
+
+
+def test_what_expires_waits_without_its_content_and_not_longer_than_it_may_be_seen(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        pending = DynamoPending(stage.client, stage.clock)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        (message,) = await said(stage, "soon gone", ttl_s=60)
+        await pending.put(chat, BEN, message)
+        (kept,) = await waiting(pending, stage, BEN)
+        assert kept.entry == message
+        assert kept.entry.content is None
+        stage.clock.ahead_ms = 62_000
+        assert await waiting(pending, stage, BEN) == []
+
+    play(scene)
+
+
+def test_after_thirty_days_nothing_waits_whether_or_not_the_store_has_deleted_it(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        pending = DynamoPending(stage.client, stage.clock)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        (message,) = await said(stage, "old")
+        await pending.put(chat, BEN, message)
+        stage.clock.ahead_ms = 30 * 24 * 3600 * 1000 + 2_000
+        assert await waiting(pending, stage, BEN) == []
+
+    play(scene)
+
+
+def test_a_row_in_and_out_costs_two_write_units(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        pending = DynamoPending(stage.client, stage.clock)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        (message,) = await said(stage, "x" * 300)
+        await pending.put(chat, BEN, message)
+        (kept,) = await waiting(pending, stage, BEN)
+        await pending.delete(stage.tenant, BEN, [kept.key])
+        ledger = stage.client.ledger
+        assert ledger["pending.put"].write_units == 1
+        assert ledger["pending.delete"].write_units == 1
+
+    play(scene)

@@ -1,0 +1,72 @@
+"""`tidings run delivery` lives: chat lists follow what is sent, whichever process starts first, dies or comes late."""
+
+import signal
+from typing import Any
+
+from contract.telemetry.running import eventually
+from e2e.conftest import Api, Start
+
+
+def unread_of(api: Api, user: str, count: int) -> Any:
+    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none, if it was asked too often
+    return next((chat for chat in chats if chat["unread"] == count), None)
+
+
+def send(api: Api, chat: str, key: str, text: str = "hi") -> None:
+    sent = api.ask("POST", f"/v1/chats/{chat}/messages", {"text": text, "client_message_id": key})
+    assert sent.status == 201, sent.body
+
+
+def direct(api: Api) -> str:
+    return str(api.ask("POST", "/v1/directs", {"user": "ben"}).body["id"])
+
+
+def test_chat_lists_follow_and_the_process_says_that_it_is_well(start: Start) -> None:
+    api, delivery = start(), start(kind="delivery")
+    chat = direct(api)
+    send(api, chat, "k1")
+    line = eventually(lambda: unread_of(api, "ben", 1), "line in the chat list of ben")
+    assert (line["id"], line["last"]["text"]) == (chat, "hi")
+    ready = delivery.wait_for_status("/readyz", 200)
+    assert ready["components"]["delivery"]["ok"]
+    counted = (
+        'tidings_delivery_total{what="handled"} 2.0',
+        'tidings_delivery_total{what="unreached"} 1.0',
+        "tidings_delivery_seconds_count 2.0",
+    )
+    eventually(
+        lambda: all(each in delivery.get("/metrics")[1] for each in counted) or None, "two entries handled"
+    )
+    assert 'tidings_events_published_total{outcome="ok"} 2.0' in api.get("/metrics")[1]
+    delivery.popen.terminate()
+    assert delivery.exit_code() == 0
+
+
+def test_what_was_sent_before_the_process_came_is_handled_when_it_comes(start: Start) -> None:
+    api = start()
+    chat = direct(api)
+    for n in range(3):
+        send(api, chat, f"k{n}")
+    start(kind="delivery")
+    eventually(lambda: unread_of(api, "ben", 3), "three unread")
+
+
+def test_another_takes_over_from_one_that_was_killed(start: Start) -> None:
+    api, first = start(), start(kind="delivery")
+    chat = direct(api)
+    send(api, chat, "k1")
+    eventually(lambda: unread_of(api, "ben", 1), "first line")
+    first.popen.send_signal(signal.SIGKILL)
+    assert first.exit_code() == -signal.SIGKILL
+    send(api, chat, "k2")
+    start(kind="delivery")
+    send(api, chat, "k3")
+    eventually(lambda: unread_of(api, "ben", 3), "three unread", deadline_s=120)
+
+
+def test_with_kafka_away_sends_are_acked_and_the_api_is_ready(start: Start) -> None:
+    api = start(TIDINGS_KAFKA_BOOTSTRAP_SERVERS="127.0.0.1:9")
+    send(api, direct(api), "k1")
+    assert api.wait_for_status("/readyz", 200)["ready"]
+    api.popen.terminate()
+    assert api.exit_code() == 0
