@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from tidings.chats.model import Interval
 from tidings.relay.model import Fence, Lease, Reached, Shard, ShardId
 
 type LeaseOf = Mapping[ShardId, Lease]
@@ -53,6 +54,15 @@ def explained_by_lag(fence: Fence, reached: Reached) -> bool:
     if fence.partition != reached.partition or reached.end < fence.offset:
         return False
     return reached.committed < fence.offset
+
+
+def came_to(intervals: Sequence[Interval], had: int, head: int) -> int:
+    """What the row of somebody with these stays has come to, of a log with this head; `head`: all that it ever will."""
+    if not intervals:
+        return head
+    removed = intervals[-1].removed
+    reaches = head if removed is None else min(removed, head)
+    return head if had >= reaches else max(had, intervals[0].joined)
 
 
 def backoff_s(first_s: float, longest_s: float, tries: int) -> float:

@@ -16,7 +16,7 @@ from tidings.platform.kafka.publisher import Publisher
 from tidings.relay import rules
 from tidings.relay.model import Expired, Fence
 from tidings.relay.ports import AwayError
-from tidings.routing.ports import RoutesAwayError
+from tidings.routing.model import RoutesAwayError
 from tidings.routing.store import RedisMarks
 from tidings.topics.declaration import EXPIRED, MESSAGES
 
