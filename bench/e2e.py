@@ -10,14 +10,14 @@ import asyncio
 import resource
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
-from fixtures.city import City, city_on
+from fixtures.city import City, ProcessKind, city_on
 from fixtures.gateway import Gateway
 
 from bench.e2e_devices import Line, Pair, Tally
@@ -33,12 +33,13 @@ _MISSED = 100
 @dataclass
 class Installation:
     city: City
-    processes: dict[str, Gateway] = field(default_factory=dict)
+    processes: Mapping[str, Gateway] = field(default_factory=dict)
 
     def start(self) -> None:
-        for name, kind in (("gateway 1", "gateway"), ("gateway 2", "gateway"), ("delivery", "delivery")):
-            self.processes[name] = self.city.ready(kind, TELEMETRY_LOG_LEVEL="warning")  # type: ignore[arg-type]
-        self.processes["relay"] = self.city.ready("relay", TELEMETRY_LOG_LEVEL="warning")
+        names = ("gateway 1", "gateway 2", "delivery", "relay")
+        kinds: list[ProcessKind] = ["gateway", "gateway", "delivery", "relay"]
+        quiet = {"TELEMETRY_LOG_LEVEL": "warning", "TESTING_PAUSE_AT": ""}
+        self.processes = dict(zip(names, self.city.ready(*kinds, **quiet), strict=True))
 
     @property
     def ports(self) -> tuple[int, int]:

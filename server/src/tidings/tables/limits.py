@@ -23,6 +23,7 @@ PART_BYTES = {
     "job": 26,
     "key": 26,
     "lease": 128,
+    "stream_shard": 96,
 }
 PART_DIGITS = {
     "at_ms": 13,

@@ -53,6 +53,19 @@ UNREACHED = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Users for whom no device could be reached: for push services and webhooks.",
 )
+EXPIRED = Topic(
+    name="expired",
+    key="tenant#chat",
+    order="the expiries of a chat, roughly",
+    partitions=Partitions(
+        small=3, medium=12, large=48, why="Few messages expire, and nobody waits for the word that one has."
+    ),
+    retention_s=24 * HOUR_S,
+    retention_why="Who was away for a day asks what is there, not what has gone.",
+    max_message_bytes=MEBIBYTE,
+    purpose="`message.expired`: the content of an ephemeral message was deleted. For push services and webhooks; "
+    "devices have been told with the message when it ends. Comes at least once, and up to two days after that time.",
+)
 NOTICES = Topic(
     name="notices",
     key="tenant#job#chunk",
@@ -70,7 +83,7 @@ NOTICES = Topic(
     purpose="Notices to named users, in chunks of 100.",
 )
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, NOTICES)
+TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTICES)
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. One that still stands is pointed out and never deleted."""

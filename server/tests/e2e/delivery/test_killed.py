@@ -19,9 +19,7 @@ async def _talk(anna: Watcher, ben: Watcher, chat: str, halfway: asyncio.Event) 
 
 
 async def test_a_gateway(city: City) -> None:
-    one, two = city.ready("gateway", "gateway")
-    city.ready("delivery")
-    city.ready("relay")
+    one, two, _, _ = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]
@@ -37,9 +35,7 @@ async def test_a_gateway(city: City) -> None:
 
 
 async def test_a_worker(city: City) -> None:
-    (gateway,) = city.ready("gateway")
-    (first,) = city.ready("delivery")
-    city.ready("relay")
+    gateway, first, _ = city.ready("gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
         halfway = asyncio.Event()
@@ -54,9 +50,7 @@ async def test_a_worker(city: City) -> None:
 
 async def test_a_relay_and_the_gateway_that_published(city: City) -> None:
     """What was committed and not published is found by the second relay, from where the first left off."""
-    one, two = city.ready("gateway", "gateway")
-    city.ready("delivery")
-    (first,) = city.ready("relay")
+    one, two, _, first = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]

@@ -1,29 +1,27 @@
 """Seed 003, "queueing for an offline recipient" and "reconnect and drain", on real processes."""
 
-from e2e.delivery.watching import Watcher, watching
-from fixtures.city import City
+from e2e.delivery.watching import Names, Watcher, watching
+from fixtures.city import City, Running
 from fixtures.loops import eventually
 
 
-async def test_what_was_said_while_he_was_away_is_there_when_he_comes(city: City) -> None:
-    (gateway,) = city.ready("gateway")
-    city.ready("delivery")
-    chat = (await city.direct("anna", "ben")).chat
-    async with watching(city, gateway.socket_port, "anna") as (anna,):
+async def test_what_was_said_while_he_was_away_is_there_when_he_comes(busy_city: Running, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,):
         for number in range(20):
             await anna.client.chat(chat).send(f"{number}")
-        await _waiting(city, "ben", 20)
-        async with watching(city, gateway.socket_port, "ben") as (ben,):
+        await _waiting(city, who.ben, 20)
+        async with watching(city, two, who.ben) as (ben,):
             await ben.holds(chat, range(1, 22))
 
 
-async def test_he_goes_and_comes_and_gets_each_message_once(city: City) -> None:
-    """Another gateway each time, and a second device that was never there before."""
-    one, two = city.ready("gateway", "gateway")
-    city.ready("delivery")
-    chat = (await city.direct("anna", "ben")).chat
-    ben = Watcher(city, one.socket_port, "ben")
-    async with watching(city, two.socket_port, "anna") as (anna,):
+async def test_he_goes_and_comes_and_gets_each_message_once(busy_city: Running, who: Names) -> None:
+    """And so does a second device that was never there before."""
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    ben = Watcher(city, one, who.ben)
+    async with watching(city, two, who.anna) as (anna,):
         for _ in range(4):
             await anna.client.chat(chat).send("while he is away")
             async with ben:
@@ -31,25 +29,24 @@ async def test_he_goes_and_comes_and_gets_each_message_once(city: City) -> None:
                 await ben.live()
                 sent = await anna.client.chat(chat).send("while he is there")
                 await ben.holds(chat, range(1, sent.sequence + 1))
-        async with watching(city, two.socket_port, "ben", device="laptop") as (laptop,):
+        async with watching(city, two, who.ben, device="laptop") as (laptop,):
             await laptop.holds(chat, range(1, 14))
 
 
-async def test_the_queue_is_emptied_by_whoever_acknowledges(city: City) -> None:
-    (gateway,) = city.ready("gateway")
-    city.ready("delivery")
-    chat = (await city.direct("anna", "ben")).chat
-    async with watching(city, gateway.socket_port, "anna") as (anna,):
+async def test_the_queue_is_emptied_by_whoever_acknowledges(busy_city: Running, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,):
         for number in range(5):
             await anna.client.chat(chat).send(f"{number}")
-        await _waiting(city, "ben", 5)
-        async with watching(city, gateway.socket_port, "ben") as (ben,):
+        await _waiting(city, who.ben, 5)
+        async with watching(city, two, who.ben) as (ben,):
             await ben.holds(chat, range(1, 7))
-            await _waiting(city, "ben", 0)
+            await _waiting(city, who.ben, 0)
 
 
 async def _waiting(city: City, user: str, count: int) -> None:
     async def is_so() -> None:
         assert len(await city.pending(user)) == count
 
-    await eventually(is_so, AssertionError, 30)
+    await eventually(is_so, AssertionError, 60)

@@ -2,17 +2,18 @@
 
 import asyncio
 
-from e2e.delivery.watching import Watcher, watching
-from fixtures.city import City
+from e2e.delivery.watching import Names, Watcher, watching
+from fixtures.city import City, Running
 
 
-async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(city: City) -> None:
-    one, two = city.ready("gateway", "gateway")
-    city.ready("delivery")
-    chat = (await city.direct("anna", "ben")).chat
+async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(
+    busy_city: Running, who: Names
+) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
     async with (
-        watching(city, one.socket_port, "anna", "ben") as (anna, ben),
-        watching(city, two.socket_port, "anna", "ben", device="laptop") as (anna_too, ben_too),
+        watching(city, one, who.anna, who.ben) as (anna, ben),
+        watching(city, two, who.anna, who.ben, device="laptop") as (anna_too, ben_too),
     ):
         for number in range(10):
             await anna.client.chat(chat).send(f"a-{number}")
@@ -22,13 +23,41 @@ async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(city: 
             assert watcher.texts(chat) == [f"{who}-{n}" for n in range(10) for who in "ab"]
 
 
+async def test_a_group_gets_what_each_of_its_members_says_in_one_order(
+    busy_city: Running, who: Names
+) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    people = [who.anna, who.ben, who.cleo, who.dora, who.emil]
+    chat = await city.group(*people)
+    async with (
+        watching(city, one, *people[:3]) as here,
+        watching(city, two, *people[3:]) as there,
+    ):
+        everybody = [*here, *there]
+        await asyncio.gather(*(_say(watcher, chat, 6) for watcher in everybody))
+        for watcher in everybody:
+            await watcher.holds(chat, range(1, 32))
+        assert len({tuple(watcher.texts(chat)) for watcher in everybody}) == 1
+
+
+async def test_an_edit_and_a_redaction_are_seen_as_they_happen(busy_city: Running, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):
+        sent = await anna.client.chat(chat).send("helo")
+        await anna.client.chat(chat).edit(sent.sequence, "hello")
+        await anna.client.chat(chat).redact(sent.sequence)
+        await ben.holds(chat, range(1, 5))
+        assert [entry.kind for entry in ben.entries[chat]] == ["create", "message", "edit", "redaction"]
+
+
 async def test_processes_may_come_in_any_order_and_any_number(city: City) -> None:
     """First the device's gateway, long before anybody delivers; then two workers, one of which leaves."""
     (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
         await asyncio.gather(*(anna.client.chat(chat).send(f"{n}") for n in range(5)))
-        first = city.ready("delivery")
+        (first,) = city.ready("delivery")
         await ben.holds(chat, range(1, 7))
         city.ready("delivery")
         await asyncio.gather(*(anna.client.chat(chat).send(f"{n}") for n in range(5)))
@@ -37,24 +66,6 @@ async def test_processes_may_come_in_any_order_and_any_number(city: City) -> Non
         await asyncio.gather(*(anna.client.chat(chat).send(f"{n}") for n in range(5)))
         for watcher in (anna, ben):
             await watcher.holds(chat, range(1, 17))
-
-
-async def test_a_group_gets_what_each_of_its_members_says_in_one_order(city: City) -> None:
-    one, two = city.ready("gateway"), city.ready("gateway", GATEWAY_SOCKET_LIBRARY="websockets")
-    city.ready("delivery")
-    people = ["anna", "ben", "cleo", "dora", "emil"]
-    chat = await city.group(*people)
-    async with (
-        watching(city, one.socket_port, *people[:3]) as here,
-        watching(city, two.socket_port, *people[3:]) as there,
-    ):
-        everybody = [*here, *there]
-        await asyncio.gather(*(_say(watcher, chat, 6) for watcher in everybody))
-        heads = {watcher.client.position(chat) for watcher in everybody}
-        for watcher in everybody:
-            await watcher.holds(chat, range(1, 32))
-        assert heads <= set(range(32))
-        assert len({tuple(watcher.texts(chat)) for watcher in everybody}) == 1
 
 
 async def _say(watcher: Watcher, chat: str, count: int) -> None:

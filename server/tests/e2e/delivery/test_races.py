@@ -4,20 +4,21 @@ A message is sent while a device comes in. Whoever is held, and wherever, the de
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
-from e2e.delivery.watching import Watcher, watching
-from fixtures.city import City
+from e2e.delivery.watching import Names, Watcher, watching
+from fixtures.city import City, CityProcess, Running
 
 WORKER = (
     "worker.gap_filled",
     "worker.rows_written",
     "worker.looked_up",
     "worker.pushed",
-    "worker.pending_put",
-    "worker.looked_up_again",
     "worker.marked",
 )
+WORKER_FOR_WHO_IS_AWAY = ("worker.pending_put", "worker.looked_up_again", "worker.rung")
 GATEWAY = (
     "gateway.installed",
     "gateway.registered",
@@ -26,58 +27,62 @@ GATEWAY = (
     "gateway.sent",
     "gateway.replayed",
 )
+FIRST, SECOND = "first device", "second device"
 
 
-@pytest.mark.parametrize("step", WORKER)
-@pytest.mark.parametrize("is_second", [False, True], ids=["first-device", "second-device"])
-async def test_a_device_comes_in_while_the_worker_stands_at(city: City, step: str, is_second: bool) -> None:  # noqa: FBT001 - a case
-    (gateway,) = city.ready("gateway")
-    worker = city.held("delivery", step)
-    chat = (await city.direct("anna", "ben")).chat
-    async with watching(city, gateway.socket_port, "anna") as (anna,):
-        others = [Watcher(city, gateway.socket_port, "ben", "laptop")] if is_second else []
-        for other in others:
-            await other.__aenter__()
-            await other.live()
-        sent = await anna.client.chat(chat).send("hello")
-        if is_second and step in {"worker.pending_put", "worker.looked_up_again"}:
-            pytest.skip("nobody is without a route, so the worker does not come there")
-        await city.reached(step)
-        async with watching(city, gateway.socket_port, "ben") as (ben,):
-            city.go(step)
-            for watcher in (anna, ben, *others):
+@asynccontextmanager
+async def held_at(process: CityProcess, step: str) -> AsyncIterator[None]:
+    """From here until `go`, or until the end at the latest."""
+    process.hold(step)
+    try:
+        yield
+    finally:
+        process.go(step)
+
+
+@pytest.mark.parametrize(
+    ("step", "device"),
+    [
+        *((step, device) for step in WORKER for device in (FIRST, SECOND)),
+        *((step, FIRST) for step in WORKER_FOR_WHO_IS_AWAY),
+    ],
+)
+async def test_a_device_comes_in_while_the_worker_stands(
+    busy_city: Running, who: Names, step: str, device: str
+) -> None:
+    city, (one, two), worker = busy_city.city, busy_city.ports, busy_city.worker
+    chat = (await city.direct(who.anna, who.ben)).chat
+    there = [who.anna, who.ben] if device == SECOND else [who.anna]
+    async with watching(city, one, *there, device="laptop") as before, held_at(worker, step):
+        sent = await before[0].client.chat(chat).send("hello")
+        await worker.reached(step)
+        async with watching(city, two, who.ben) as (ben,):
+            worker.go(step)
+            for watcher in (ben, *before):
                 await watcher.holds(chat, range(1, sent.sequence + 1))
-        for other in others:
-            await other.__aexit__(None, None, None)
-    assert worker.faults() == []
+            last = await ben.client.chat(chat).send("and on it goes")
+            for watcher in (ben, *before):
+                await watcher.holds(chat, range(1, last.sequence + 1))
 
 
 @pytest.mark.parametrize("step", GATEWAY)
-@pytest.mark.parametrize("is_second", [False, True], ids=["first-device", "second-device"])
-async def test_a_message_is_handled_while_the_gateway_stands_at(
-    city: City,
-    step: str,
-    is_second: bool,  # noqa: FBT001 - a case
+@pytest.mark.parametrize("device", [FIRST, SECOND])
+async def test_a_message_is_handled_while_the_gateway_stands(
+    busy_city: Running, who: Names, step: str, device: str
 ) -> None:
-    calm, held = city.ready("gateway"), city.held("gateway", step)
-    city.ready("delivery")
-    chat = (await city.direct("anna", "ben")).chat
-    async with watching(city, calm.socket_port, "anna") as (anna,):
-        first = await anna.client.chat(chat).send("before")
-        await anna.holds(chat, range(1, first.sequence + 1))
-        others = [Watcher(city, calm.socket_port, "ben", "laptop")] if is_second else []
-        for other in others:
-            await other.__aenter__()
-            await other.live()
-        async with Watcher(city, held.socket_port, "ben") as ben:
-            await city.reached(step)
-            second = await anna.client.chat(chat).send("meanwhile")
-            await anna.holds(chat, range(1, second.sequence + 1))
-            city.go(step)
-            for watcher in (anna, ben, *others):
+    city, (one, two), held = busy_city.city, busy_city.ports, busy_city.gateways[1]
+    chat = (await city.direct(who.anna, who.ben)).chat
+    there = [who.anna, who.ben] if device == SECOND else [who.anna]
+    async with watching(city, one, *there, device="laptop") as before:
+        first = await before[0].client.chat(chat).send("before")
+        await before[0].holds(chat, range(1, first.sequence + 1))
+        async with held_at(held, step), Watcher(city, two, who.ben) as ben:
+            await held.reached(step)
+            second = await before[0].client.chat(chat).send("meanwhile")
+            await before[0].holds(chat, range(1, second.sequence + 1))
+            held.go(step)
+            for watcher in (ben, *before):
                 await watcher.holds(chat, range(1, second.sequence + 1))
-        for other in others:
-            await other.__aexit__(None, None, None)
 
 
 async def test_the_worker_dies_at_each_of_its_steps(city: City) -> None:
@@ -87,9 +92,10 @@ async def test_the_worker_dies_at_each_of_its_steps(city: City) -> None:
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
         last = 1
         for step in ("worker.rows_written", "worker.looked_up", "worker.pushed", "worker.marked"):
-            worker = city.held("delivery", step)
+            worker = city.run("delivery")
+            worker.hold(step)
             last = (await anna.client.chat(chat).send(step)).sequence
-            await city.reached(step)
+            await worker.reached(step)
             worker.popen.kill()
             await asyncio.to_thread(worker.exit_code)
         city.ready("delivery")

@@ -2,26 +2,25 @@
 
 import asyncio
 
-from e2e.delivery.watching import Watcher, watching
-from fixtures.city import City
+from e2e.delivery.watching import Names, Watcher, watching
+from fixtures.city import Running
 
 
-async def test_removed_and_back_again_while_others_talk(city: City) -> None:
-    one, two = city.ready("gateway", "gateway")
-    city.ready("delivery")
-    chat = await city.group("anna", "ben", "cleo")
+async def test_removed_and_back_again_while_others_talk(busy_city: Running, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = await city.group(who.anna, who.ben, who.cleo)
     async with (
-        watching(city, one.socket_port, "anna", "ben") as (anna, ben),
-        watching(city, two.socket_port, "cleo") as (cleo,),
-        watching(city, two.socket_port, "cleo", device="laptop") as (laptop,),
+        watching(city, one, who.anna, who.ben) as (anna, ben),
+        watching(city, two, who.cleo) as (cleo,),
+        watching(city, two, who.cleo, device="laptop") as (laptop,),
     ):
         talking = asyncio.create_task(_talk(anna, chat, 40))
         intervals = []
         for _ in range(3):
             await asyncio.sleep(0.2)
-            left = await city.remove(chat, "anna", "cleo")
+            left = await city.remove(chat, who.anna, who.cleo)
             await asyncio.sleep(0.2)
-            intervals.append((left, await city.add(chat, "anna", "cleo")))
+            intervals.append((left, await city.add(chat, who.anna, who.cleo)))
         await talking
         head = (await anna.client.chat(chat).send("the end")).sequence
         missing = {n for left, back in intervals for n in range(left + 1, back)}
@@ -31,18 +30,19 @@ async def test_removed_and_back_again_while_others_talk(city: City) -> None:
             await watcher.holds(chat, [n for n in range(1, head + 1) if n not in missing])
 
 
-async def test_who_was_removed_while_away_learns_that_and_nothing_more(city: City) -> None:
-    (gateway,) = city.ready("gateway")
-    city.ready("delivery")
-    chat = await city.group("anna", "ben", "cleo")
-    cleo = Watcher(city, gateway.socket_port, "cleo")
-    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+async def test_who_was_removed_while_away_learns_that_and_nothing_more(
+    busy_city: Running, who: Names
+) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = await city.group(who.anna, who.ben, who.cleo)
+    cleo = Watcher(city, two, who.cleo)
+    async with watching(city, one, who.anna, who.ben) as (anna, ben):
         async with cleo:
             await cleo.live()
             first = (await anna.client.chat(chat).send("with her")).sequence
             await cleo.holds(chat, range(1, first + 1))
         await anna.client.chat(chat).send("still hers")
-        left = await city.remove(chat, "anna", "cleo")
+        left = await city.remove(chat, who.anna, who.cleo)
         last = (await anna.client.chat(chat).send("not hers")).sequence
         await ben.holds(chat, range(1, last + 1))
         async with cleo:

@@ -9,9 +9,7 @@ MESSAGES = 30
 
 
 async def test_redis_is_flushed_again_and_again(city: City) -> None:
-    one, two = city.ready("gateway", "gateway")
-    city.ready("delivery")
-    city.ready("relay")
+    one, two, _, _ = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with (
         watching(city, one.socket_port, "anna") as (anna,),
@@ -28,8 +26,7 @@ async def test_redis_is_flushed_again_and_again(city: City) -> None:
 
 async def test_kafkas_log_is_deleted(city: City) -> None:
     """While no worker runs, so that what is deleted was not handled; the relay publishes it again."""
-    (gateway,) = city.ready("gateway")
-    city.ready("relay")
+    gateway, _ = city.ready("gateway", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
         await _say(anna, chat, 0, 10)
@@ -41,9 +38,7 @@ async def test_kafkas_log_is_deleted(city: City) -> None:
 
 
 async def test_both_at_once(city: City) -> None:
-    (gateway,) = city.ready("gateway")
-    (worker,) = city.ready("delivery")
-    city.ready("relay")
+    gateway, worker, _ = city.ready("gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
         await _say(anna, chat, 0, 10)

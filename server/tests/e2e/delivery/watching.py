@@ -1,6 +1,7 @@
 """A device that writes down every entry it is given, on the SDK, over as many connections and restarts as it takes."""
 
 import asyncio
+import secrets
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -111,3 +112,16 @@ async def watching(city: City, port: int, *users: str, device: str = "phone") ->
 async def _on(watcher: Watcher) -> None:
     await watcher.__aenter__()
     await watcher.live()
+
+
+class Names:
+    """People of one test, who are nobody else's."""
+
+    def __init__(self) -> None:
+        self._mark = secrets.token_hex(3)
+
+    def __getattr__(self, name: str) -> str:
+        return f"{name}-{self._mark}"
+
+    def crowd(self, count: int) -> list[str]:
+        return [f"one-{number}-{self._mark}" for number in range(count)]

@@ -100,9 +100,15 @@ class _Changed(Struct, rename="pascal"):
     approximate_creation_date_time: float | None = None
 
 
-class _Identity(Struct, rename="pascal"):
-    principal_id: str = ""
-    type: str = ""
+class _Identity(Struct):
+    """AWS writes the name as every other; dynoxide as AWS shows it to its functions."""
+
+    principal_id: str = field(name="PrincipalId", default="")
+    principal_id_in_functions: str = field(name="principalId", default="")
+
+    @property
+    def is_ttl(self) -> bool:
+        return _TTL_PRINCIPAL in {self.principal_id, self.principal_id_in_functions}
 
 
 class _Record(Struct, rename="camel"):
@@ -149,5 +155,5 @@ def _record(told: _Record) -> Record:
         new=None if changed.new_image is None else decode(changed.new_image),
         old=None if changed.old_image is None else decode(changed.old_image),
         size_bytes=changed.size_bytes,
-        is_expiry=identity is not None and identity.principal_id == _TTL_PRINCIPAL,
+        is_expiry=identity is not None and identity.is_ttl,
     )

@@ -19,7 +19,7 @@ _ANSWER_S = 3.0
 
 
 class Lag(Struct, frozen=True):
-    """`committed` is where the group would go on; the start of the log if it never committed."""
+    """`committed` is where the group would go on; the start of the log if it never got that far."""
 
     topic: str
     partition: int
@@ -56,4 +56,4 @@ class Survey:
     def _lag(self, committed: TopicPartition) -> Lag:
         place = TopicPartition(committed.topic, committed.partition)
         low, high = self._looker.get_watermark_offsets(place, timeout=_ANSWER_S)
-        return Lag(place.topic, place.partition, high, committed.offset if committed.offset >= 0 else low)
+        return Lag(place.topic, place.partition, high, max(committed.offset, low))

@@ -14,6 +14,7 @@ COMMANDS = {
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "run": "A process of Tidings, in the foreground: the REST edge.",
     "protocol": "What Tidings speaks, as documents for clients.",
+    "relay": "What the relay can't put right by itself: the repair job.",
     "tables": "The DynamoDB tables: plan, apply, check.",
     "tenant": "Tenants: what they have set, their keys and API keys.",
     "token": "Users' tokens: mint one to try, or see why one is refused.",

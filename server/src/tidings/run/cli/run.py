@@ -1,4 +1,4 @@
-"""`tidings run api | gateway | delivery`: a process in the foreground, until a signal ends it."""
+"""`tidings run api | gateway | delivery | relay`: a process in the foreground, until a signal ends it."""
 
 import click
 
@@ -51,3 +51,11 @@ def delivery() -> None:
     from tidings.run.delivery import run_delivery  # noqa: PLC0415 - see above
 
     run_delivery(load().settings)
+
+
+@group.command()
+def relay() -> None:
+    """Audits every commit, and publishes again what was not handled. Any number may run."""
+    from tidings.run.relay import run_relay  # noqa: PLC0415 - see above
+
+    run_relay(load().settings)

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 from tidings.kernel.secrets import Secret
 from tidings.run.settings.accounts import AccountsSettings, Endpoint
 from tidings.run.settings.gateway import GatewaySettings
+from tidings.run.settings.relay import RelaySettings
 from tidings.run.settings.serving import (
     ApiSettings,
     LimitsSettings,
@@ -202,5 +203,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     process: ProcessSettings = field(default_factory=ProcessSettings)
     accounts: AccountsSettings = field(default_factory=AccountsSettings)
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    relay: RelaySettings = field(default_factory=RelaySettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)

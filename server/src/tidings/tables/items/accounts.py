@@ -119,3 +119,18 @@ LEASE = Item(
     max_bytes=1024,
     holds="who does a work that one process does at a time, until when, and how far it got",
 )
+SHARD_LEASE = Item(
+    "shard lease",
+    KeyTemplate("_system#relay#{stream_shard}"),
+    None,
+    {
+        "holder": Text(128),
+        "token": Number(15),
+        "checkpoint": Text(128),
+        "updated_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="which relay reads a shard of the stream, and up to where everything in it was handled. `token` goes up with "
+    "every write: a lease whose token stands still is over, by the clock of whoever watches it",
+)

@@ -156,12 +156,21 @@ REDEEM_CODE = delete(
 TAKE_LEASE = update(
     "leases.take",
     LEASES,
-    "lease, if absent or over",
+    "lease, if absent or token = n",
     "Become the holder; the token goes up, so that an earlier holder can be fenced off.",
 )
-RENEW_LEASE = update("leases.renew", LEASES, "lease, if token = n", "Stay the holder; note how far it got.")
+RENEW_LEASE = update(
+    "leases.renew", LEASES, "lease, if token = n and still ours", "Stay the holder; note how far it got."
+)
 RELEASE_LEASE = update("leases.release", LEASES, "lease, if token = n", "Let others in at once.")
-READ_LEASE = get("leases.read", LEASES, "lease", Role.SHOWS, "Who holds it, and how far it got.")
+WATCH_LEASES = batch_get(
+    "leases.watch",
+    LEASES,
+    "lease",
+    Role.RECORDS,
+    "Who holds which shard, how far they got, and whose token stands still.",
+    consistency=Consistency.STRONG,
+)
 PROBE = get(
     "leases.probe",
     LEASES,

@@ -1,0 +1,1 @@
+"""The relay: audits every commit by DynamoDB's stream, and publishes again what was not handled."""

@@ -1,0 +1,142 @@
+"""Finds commits that nobody has handled, and publishes them again until somebody does.
+
+A chat is due when its mark has not passed what was seen of it for `patience_s`. Then, in this order: where the log of
+its partition ends is noted as its fence; the consumers are waited for until they are past the fence; the mark is read
+once more. What was published before the fence has been handled and marked by now. So what is still not marked was
+never published, or its event or its mark was lost, and it is published again; the fence is now behind that.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tidings.kernel.clock import Clock
+from tidings.kernel.ids import ChatKey
+from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.relay import rules
+from tidings.relay.backlog import Backlog, Behind
+from tidings.relay.model import Fence, Reached, ShardId
+from tidings.relay.ports import AwayError, Consumers, Log, Marks, Outbox
+
+_LOOK_AGAIN_S, _LOOK_LATEST_S = 1.0, 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """`patience_s` until a commit is looked into; tries then come at most `longest_s` apart, `max_tries` of them."""
+
+    patience_s: float = 5.0
+    longest_s: float = 300.0
+    max_tries: int = 12
+    at_once: int = 16
+
+
+@dataclass(slots=True)
+class Counts:
+    handled: int = 0
+    republished: int = 0
+    given_up: int = 0
+
+
+class Tell(Protocol):
+    """For people: what the relay could not put right by itself."""
+
+    def given_up(self, chat: ChatKey, first: int, last: int) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Audit:
+    """Of all shards that a process reads. A chat is in one of them at a time."""
+
+    marks: Marks
+    consumers: Consumers
+    log: Log
+    outbox: Outbox
+    clock: Clock
+    tell: Tell
+    patience: Patience = field(default_factory=Patience)
+    pauses: Pauses = NO_PAUSES
+    counts: Counts = field(default_factory=Counts)
+    backlogs: dict[ShardId, Backlog] = field(default_factory=dict)
+
+    def open(self, shard: ShardId, checkpoint: str | None) -> Backlog:
+        backlog = self.backlogs[shard] = Backlog(checkpoint, self.patience.patience_s)
+        return backlog
+
+    def close(self, shard: ShardId) -> None:
+        self.backlogs.pop(shard, None)
+
+    async def round(self) -> None:
+        """Raises `AwayError` while the marks can't be read: nobody is judged unheard."""
+        now = self.clock.monotonic()
+        asked = [
+            (backlog, behind) for backlog in self.backlogs.values() for behind in backlog.to_look_at(now)
+        ]
+        if not asked:
+            return
+        due = {behind.chat for _, behind in asked if behind.due_at <= now}
+        # before the marks: whoever is past the fence has marked what he handled
+        reached = await self._reached(due)
+        marks = await self.marks.of([behind.chat for _, behind in asked])
+        late = [each for each in asked if self._is_left(*each, marks, now)]
+        silent = [each for each in late if each[1].due_at <= now and self._is_silent(each[1], reached)]
+        await self._republish(silent, marks)
+
+    async def _reached(self, due: set[ChatKey]) -> Mapping[ChatKey, Reached]:
+        try:
+            return await self.consumers.reached(due) if due else {}
+        except AwayError:
+            return {}  # then nothing can be published either
+
+    def _is_left(self, backlog: Backlog, behind: Behind, marks: Mapping[ChatKey, int], now: float) -> bool:
+        had = len(backlog)
+        is_left = backlog.settle(behind, marks.get(behind.chat))
+        self.counts.handled += had - len(backlog)
+        behind.look_at = (
+            now + min(max((now - behind.since) / 4, _LOOK_AGAIN_S), _LOOK_LATEST_S) if is_left else 0
+        )
+        return is_left
+
+    def _is_silent(self, behind: Behind, reached: Mapping[ChatKey, Reached]) -> bool:
+        place = reached.get(behind.chat)
+        if place is None:
+            return False
+        if behind.fence is None:
+            behind.fence = Fence(place.partition, place.end)
+        return not rules.explained_by_lag(behind.fence, place)
+
+    async def _republish(
+        self, silent: Sequence[tuple[Backlog, Behind]], marks: Mapping[ChatKey, int]
+    ) -> None:
+        for start in range(0, len(silent), self.patience.at_once):
+            some = silent[start : start + self.patience.at_once]
+            await asyncio.gather(*(self._try_again(*each, marks.get(each[1].chat)) for each in some))
+
+    async def _try_again(self, backlog: Backlog, behind: Behind, mark: int | None) -> None:
+        if behind.tries >= self.patience.max_tries:
+            self._give_up(backlog, behind)
+            return
+        after = behind.first - 1 if mark is None else mark
+        try:
+            entries = await self.log.between(behind.chat, after, behind.newest)
+            await self.pauses.at("relay.publishes")
+            if entries:
+                behind.fence = await self.outbox.publish(behind.chat, entries)
+        except AwayError:
+            behind.due_at = self.clock.monotonic() + self.patience.patience_s
+            return
+        self.counts.republished += len(entries)
+        behind.due_at = self.clock.monotonic() + self._wait_s(behind.tries)
+        behind.tries += 1
+
+    def _give_up(self, backlog: Backlog, behind: Behind) -> None:
+        """Published, consumed and not marked, again and again: somebody has to look. The chat's next entry tries anew."""
+        self.counts.given_up += 1
+        self.tell.given_up(behind.chat, behind.first, behind.newest)
+        backlog.set_down(behind)
+
+    def _wait_s(self, tries: int) -> float:
+        longest = rules.backoff_s(self.patience.patience_s, self.patience.longest_s, tries)
+        return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing

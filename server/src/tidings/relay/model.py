@@ -1,0 +1,77 @@
+"""What the relay reads and remembers: shards, records, leases, and how far consumers have come."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, NewType
+
+from msgspec import Struct
+
+from tidings.kernel.ids import ChatKey
+
+ShardId = NewType("ShardId", str)
+END = "end"
+"""A checkpoint: the shard is closed, and everything in it was handled."""
+
+
+class Shard(NamedTuple):
+    id: ShardId
+    parent: ShardId | None = None
+
+
+class Committed(NamedTuple):
+    """An entry is new in its chat's log."""
+
+    chat: ChatKey
+    sequence: int
+
+
+class Expired(NamedTuple):
+    """The content of an ephemeral message is gone, by its time and not by a redaction."""
+
+    chat: ChatKey
+    sequence: int
+
+
+class Record(NamedTuple):
+    """`number` is its place in the shard. `news` None: nothing that the relay has to do with."""
+
+    number: str
+    at_ms: int | None
+    news: Committed | Expired | None
+
+
+class Page(NamedTuple):
+    """`iterator` reads on; None: the shard is closed and read to its end."""
+
+    records: Sequence[Record]
+    iterator: str | None
+
+
+class Lease(Struct, frozen=True, kw_only=True):
+    """Who reads a shard, and up to where everything in it was handled (`checkpoint`, None: nothing yet).
+
+    `counter` goes up with every write, so that who has not seen the last one can change nothing.
+    """
+
+    shard: ShardId
+    counter: int
+    holder: str | None = None
+    checkpoint: str | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        return self.checkpoint == END
+
+
+class Reached(NamedTuple):
+    """Of one partition of the topic: where its log ends, and up to where its consumers have handled it."""
+
+    partition: int
+    end: int
+    committed: int
+
+
+class Fence(NamedTuple):
+    """What was published by then lies below this offset."""
+
+    partition: int
+    offset: int

@@ -1,0 +1,86 @@
+"""What the relay asks of the world. Each method says what it guarantees; whatever is away is asked again later."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from tidings.kernel.ids import ChatKey
+from tidings.messages.model import Entry
+from tidings.relay.model import Expired, Fence, Lease, Page, Reached, Shard, ShardId
+
+
+class AwayError(Exception):
+    """Too fast, or no answer: trying again later can help."""
+
+
+class IteratorOverError(Exception):
+    """An iterator lives a quarter of an hour. Another one is to be had."""
+
+
+class TrimmedError(Exception):
+    """The place has left the stream, which keeps 24 hours: what stood between can't be audited any more."""
+
+
+class Feed(Protocol):
+    """The stream of the table `messages`. Every call raises `AwayError`."""
+
+    async def shards(self) -> Sequence[Shard]:
+        """All that can still be read, open and closed, in no order."""
+        ...
+
+    async def iterator(self, shard: ShardId, after: str | None) -> str:
+        """Reads on after this record, or from the oldest that is left. Raises `TrimmedError`."""
+        ...
+
+    async def page(self, iterator: str) -> Page:
+        """May be empty and yet not the last. Raises `IteratorOverError` and `TrimmedError`."""
+        ...
+
+
+class LeaseStore(Protocol):
+    """Every change holds only if nobody else has changed the lease since it was read. Every call raises `AwayError`."""
+
+    async def read(self, shards: Collection[ShardId]) -> Mapping[ShardId, Lease]:
+        """Strong. Shards that nobody has begun are left out."""
+        ...
+
+    async def take(self, shard: ShardId, seen: Lease | None, holder: str) -> Lease | None:
+        """None: somebody was quicker."""
+        ...
+
+    async def renew(self, lease: Lease, checkpoint: str | None) -> Lease | None:
+        """None: it is another's by now, and the checkpoint was not moved."""
+        ...
+
+    async def release(self, lease: Lease, checkpoint: str | None) -> None:
+        """Others may have it at once. Nothing happens if it is another's already."""
+        ...
+
+
+class Marks(Protocol):
+    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+        """Up to where a chat was handled; one without a mark is left out. Raises `AwayError`."""
+        ...
+
+
+class Consumers(Protocol):
+    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:
+        """Of the partition that each chat's events go to. Raises `AwayError`."""
+        ...
+
+
+class Outbox(Protocol):
+    async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> Fence:
+        """Returns when all of them are acknowledged: they stand below the fence. Raises `AwayError`."""
+        ...
+
+    async def expired(self, gone: Sequence[Expired]) -> None:
+        """Returns when all of them are acknowledged. Raises `AwayError`."""
+        ...
+
+
+class Log(Protocol):
+    """Strong reads of a chat's log."""
+
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
+        """Entries of `(after, up_to]` in order, without holes: as many as one read gives."""
+        ...

@@ -1,0 +1,89 @@
+"""Reads one shard from a place to its end, page after page: each record is handed on once, in order.
+
+Not faster than the stream allows: five reads a second, shared by two readers while a shard changes hands.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tidings.relay import rules
+from tidings.relay.model import Page, ShardId
+from tidings.relay.ports import AwayError, Feed, IteratorOverError, TrimmedError
+
+type Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Between two reads of a shard at least `busy_s`, `idle_s` after an empty one; longer and longer while it fails."""
+
+    busy_s: float = 0.4
+    idle_s: float = 0.5
+    longest_s: float = 20.0
+
+
+class Take(Protocol):
+    """Takes a page before the next is read. Returns when there is room for more."""
+
+    def __call__(self, page: Page, /) -> Awaitable[None]: ...
+
+
+@dataclass(slots=True)
+class Reading:
+    """`read_to`: the last record that was handed on. `is_at_end`: the last page was empty."""
+
+    feed: Feed
+    shard: ShardId
+    read_to: str | None
+    take: Take
+    on_trimmed: Callable[[ShardId], None]
+    pace: Pace = field(default_factory=Pace)
+    sleep: Sleep = asyncio.sleep
+    is_done: bool = False
+    is_at_end: bool = False
+    _iterator: str | None = None
+    _failures: int = 0
+
+    async def run(self) -> None:
+        """Until the end of the shard."""
+        while not self.is_done:
+            await self.sleep(await self.step())
+
+    async def step(self) -> float:
+        """One try to read a page. Answers how long to wait before the next."""
+        try:
+            page = await self._page()
+        except AwayError:
+            return self._after_failure()
+        except IteratorOverError:
+            self._iterator = None
+            return self.pace.busy_s
+        except TrimmedError:
+            self._begin_anew()
+            return self.pace.busy_s
+        self._failures = 0
+        if page.records:
+            await self.take(page)
+            self.read_to = page.records[-1].number
+        self._iterator = page.iterator
+        self.is_done = page.iterator is None
+        self.is_at_end = self.is_done or not page.records
+        return self.pace.busy_s if page.records else self.pace.idle_s
+
+    async def _page(self) -> Page:
+        if self._iterator is None:
+            self._iterator = await self.feed.iterator(self.shard, self.read_to)
+        return await self.feed.page(self._iterator)
+
+    def _begin_anew(self) -> None:
+        """What lay between is lost to the audit: somebody has to run the repair job."""
+        self.on_trimmed(self.shard)
+        self._iterator = self.read_to = None
+
+    def _after_failure(self) -> float:
+        longest = rules.backoff_s(self.pace.idle_s, self.pace.longest_s, self._failures)
+        self._failures += 1
+        return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing

@@ -1,0 +1,82 @@
+"""What the relay decides, purely: which shards may be begun, which lease to claim, whether lag explains a silence."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from tidings.chats.model import Interval
+from tidings.relay.model import Fence, Lease, Reached, Shard, ShardId
+
+type LeaseOf = Mapping[ShardId, Lease]
+
+
+def may_begin(shards: Sequence[Shard], leases: LeaseOf) -> list[ShardId]:
+    """Those that are not finished and whose parent is, or has left the stream: parents come before children."""
+    listed = {shard.id for shard in shards}
+    finished = {shard for shard, lease in leases.items() if lease.is_finished}
+    return [
+        shard.id
+        for shard in shards
+        if shard.id not in finished and (shard.parent not in listed or shard.parent in finished)
+    ]
+
+
+def has_gap(shard: Shard, shards: Sequence[Shard], leases: LeaseOf) -> bool:
+    """Its parent has left the stream, and nobody has finished it: what it had was never audited, or not to its end."""
+    if shard.parent is None or any(shard.parent == each.id for each in shards):
+        return False
+    parent = leases.get(shard.parent)
+    return parent is None or not parent.is_finished
+
+
+def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collection[ShardId]) -> ShardId | None:
+    """One lease to go for now: a free one up to my fair share, or one of whoever has most. None: it is well as it is.
+
+    `over`: leases that are nobody's any more. Stealing needs a difference of two, or two processes would swap for ever.
+    """
+    holders = {shard: leases[shard].holder for shard in open_ if shard in leases and shard not in over}
+    held = Counter(holder for holder in holders.values() if holder is not None)
+    mine = held[me]
+    free = [shard for shard in open_ if shard not in holders or holders[shard] is None]
+    share = -(-len(open_) // len(held.keys() | {me}))
+    if free:
+        return free[0] if mine < share else None
+    busiest, most = max(held.items(), key=lambda each: each[1], default=("", 0))
+    if most < mine + 2:
+        return None
+    return next(shard for shard, holder in holders.items() if holder == busiest)
+
+
+def explained_by_lag(fence: Fence, reached: Reached) -> bool:
+    """Whether the entry's event may still lie in the log, unhandled, below the fence.
+
+    A log that ends below its fence was lost and made anew: it explains nothing. Nor does one with other partitions.
+    """
+    if fence.partition != reached.partition or reached.end < fence.offset:
+        return False
+    return reached.committed < fence.offset
+
+
+def came_to(intervals: Sequence[Interval], had: int, head: int) -> int:
+    """What the row of somebody with these stays has come to, of a log with this head; `head`: all that it ever will."""
+    if not intervals:
+        return head
+    removed = intervals[-1].removed
+    reaches = head if removed is None else min(removed, head)
+    return head if had >= reaches else max(had, intervals[0].joined)
+
+
+def backoff_s(first_s: float, longest_s: float, tries: int) -> float:
+    return min(longest_s, first_s * 2.0 ** min(tries, 30))
+
+
+def in_parts[E](entries: Iterable[tuple[E, int]], max_entries: int, max_bytes: int) -> list[list[E]]:
+    """What goes into one record of the topic: entries with their sizes, cut where a part would be too large."""
+    parts: list[list[E]] = []
+    size = max_bytes
+    for entry, bytes_ in entries:
+        if size + bytes_ > max_bytes or len(parts[-1]) >= max_entries:
+            parts.append([])
+            size = 0
+        parts[-1].append(entry)
+        size += bytes_
+    return parts

@@ -1,0 +1,206 @@
+"""The relay of one process: claims shards, reads them, audits what they tell, and keeps its checkpoints.
+
+Any number of processes may run, started and killed in any order.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tidings.kernel.clock import Clock
+from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.relay.audit import Audit
+from tidings.relay.backlog import Backlog
+from tidings.relay.leasing import Leasing
+from tidings.relay.model import END, Expired, Lease, Page, Shard, ShardId
+from tidings.relay.ports import AwayError, Feed, Outbox
+from tidings.relay.reading import Pace, Reading
+
+_log = logging.getLogger(__name__)
+
+
+class Tell(Protocol):
+    def trimmed(self, shard: ShardId) -> None:
+        """Commits have left the stream unread: the repair job is needed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """Leases are looked after every third of `lease_s`, the stream's shards are listed every `discover_s`."""
+
+    lease_s: float = 15.0
+    discover_s: float = 10.0
+    round_s: float = 1.0
+    max_waiting: int = 20_000
+    """Entries of a shard that may wait to be handled; then it is read no further."""
+
+    @property
+    def tend_s(self) -> float:
+        return self.lease_s / 3
+
+
+@dataclass(slots=True)
+class Counts:
+    read: int = 0
+    expired: int = 0
+    trimmed: int = 0
+    lost: int = 0
+
+
+@dataclass(slots=True)
+class _Work:
+    """One shard that this process reads."""
+
+    backlog: Backlog
+    reading: Reading
+    task: asyncio.Task[None]
+    lag_s: float = 0.0
+
+    @property
+    def checkpoint(self) -> str | None:
+        is_finished = self.reading.is_done and not len(self.backlog)
+        return END if is_finished else self.backlog.checkpoint
+
+
+@dataclass(slots=True, kw_only=True)
+class Relay:
+    feed: Feed
+    leasing: Leasing
+    audit: Audit
+    outbox: Outbox
+    clock: Clock
+    tell: Tell
+    times: Times = field(default_factory=Times)
+    pace: Pace = field(default_factory=Pace)
+    pauses: Pauses = NO_PAUSES
+    counts: Counts = field(default_factory=Counts)
+    lag_s: float = 0.0
+    """How old the last record is that was read, of the shard that is furthest behind; 0 at its end."""
+    unhandled_s: float = 0.0
+    """How long the oldest commit has waited to be handled."""
+    _works: dict[ShardId, _Work] = field(default_factory=dict)
+    _shards: Sequence[Shard] = ()
+    _discovered_at: float = float("-inf")
+
+    async def run(self) -> None:
+        """Until it is cancelled; then `stop` hands on what it has. Raises what nobody foresaw."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._again_and_again(self.tend, lambda: self.times.tend_s))
+            tasks.create_task(self._again_and_again(self.check, lambda: self.times.round_s))
+
+    async def stop(self) -> None:
+        """Others go on at once where this one ends."""
+        for shard in tuple(self._works):
+            work = await self._end(shard)
+            try:
+                await self.leasing.release(shard, work.checkpoint)
+            except AwayError as error:
+                _log.warning("a lease was not released, others wait for its end: %s", error)
+
+    async def tend(self) -> None:
+        """Renews, drops what is lost, hands on what is finished, and claims at most one shard."""
+        for shard in tuple(self._works):
+            await self._keep(shard)
+        await self._discover()
+        claimed = await self.leasing.claim(self._shards)
+        if claimed is None:
+            return
+        if claimed.has_gap:
+            self._trimmed(claimed.lease.shard)
+        self._begin(claimed.lease)
+
+    @property
+    def held(self) -> int:
+        return len(self._works)
+
+    @property
+    def waiting(self) -> int:
+        return sum(len(work.backlog) for work in tuple(self._works.values()))
+
+    async def check(self) -> None:
+        """A round of the audit, and what it shows of the whole."""
+        await self.audit.round()
+        works, now = tuple(self._works.values()), self.clock.monotonic()
+        seen = [at for work in works if (at := work.backlog.oldest_seen_at) is not None]
+        self.lag_s = max((work.lag_s for work in works if not work.reading.is_at_end), default=0.0)
+        self.unhandled_s = now - min(seen) if seen else 0.0
+
+    async def _again_and_again(self, do: Callable[[], Awaitable[None]], every_s: Callable[[], float]) -> None:
+        while True:
+            try:
+                await do()
+            except AwayError as error:
+                _log.info("the relay waits: %s", error)
+            await asyncio.sleep(every_s())
+
+    async def _keep(self, shard: ShardId) -> None:
+        work = self._works[shard]
+        if work.task.done():
+            work.task.result()
+        checkpoint = work.checkpoint
+        await self.pauses.at("relay.renews")
+        try:
+            is_mine = await self.leasing.renew(shard, checkpoint)
+        except AwayError:
+            is_mine = self.leasing.is_held(shard)
+        if not is_mine:
+            self.counts.lost += 1
+            self.leasing.drop(shard)
+            await self._end(shard)
+        elif checkpoint == END:
+            await self._end(shard)
+            await self.leasing.release(shard, END)
+            self._discovered_at = float("-inf")
+
+    async def _end(self, shard: ShardId) -> _Work:
+        work = self._works.pop(shard)
+        self.audit.close(shard)
+        work.task.cancel()
+        await asyncio.wait([work.task])
+        return work
+
+    async def _discover(self) -> None:
+        now = self.clock.monotonic()
+        if now - self._discovered_at >= self.times.discover_s:
+            self._shards = await self.feed.shards()
+            self._discovered_at = now
+
+    def _begin(self, lease: Lease) -> None:
+        shard = lease.shard
+        backlog = self.audit.open(shard, lease.checkpoint)
+
+        async def take(page: Page) -> None:
+            await self._take(shard, page)
+
+        reading = Reading(self.feed, shard, lease.checkpoint, take, self._trimmed, self.pace)
+        task = asyncio.create_task(reading.run(), name=f"relay {shard}")
+        self._works[shard] = _Work(backlog, reading, task)
+
+    async def _take(self, shard: ShardId, page: Page) -> None:
+        """The expired are told before the page counts as read, so no checkpoint passes one that was not."""
+        await self._tell_expired([r.news for r in page.records if isinstance(r.news, Expired)])
+        work = self._works[shard]
+        work.backlog.take(page.records, self.clock.monotonic())
+        self.counts.read += len(page.records)
+        at_ms = page.records[-1].at_ms
+        work.lag_s = 0.0 if at_ms is None else max(0.0, (self.clock.now_ms() - at_ms) / 1000)
+        while len(work.backlog) >= self.times.max_waiting:  # noqa: ASYNC110 - the audit makes room, round by round
+            await asyncio.sleep(self.times.round_s)
+
+    async def _tell_expired(self, gone: Sequence[Expired]) -> None:
+        while gone:
+            try:
+                await self.outbox.expired(gone)
+            except AwayError as error:
+                _log.info("the relay waits: %s", error)
+                await asyncio.sleep(self.times.round_s)
+            else:
+                self.counts.expired += len(gone)
+                return
+
+    def _trimmed(self, shard: ShardId) -> None:
+        self.counts.trimmed += 1
+        self.tell.trimmed(shard)

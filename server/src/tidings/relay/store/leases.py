@@ -1,0 +1,152 @@
+"""Leases in the table `leases`. Each write is conditional on the counter that its writer has seen, and raises it."""
+
+from collections.abc import Collection, Mapping
+from typing import NoReturn
+
+from tidings.kernel.clock import Clock, time_text
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.values import Item, Value
+from tidings.relay.model import Lease, ShardId
+from tidings.relay.ports import AwayError
+from tidings.tables.items.accounts import SHARD_LEASE
+from tidings.tables.patterns import accounts as patterns
+
+KEPT_S = 3 * 24 * 3600
+"""Longer than the stream lists a shard that has closed."""
+_NAMES = {"#token": "token", "#ttl": "ttl"}
+_CHECKED = "#token = :seen"
+_RENEW = "SET #token = :next, checkpoint = :checkpoint, updated_at = :now, #ttl = :ttl"
+_RENEW_UNMOVED = "SET #token = :next, updated_at = :now, #ttl = :ttl"
+
+
+class DynamoLeases:
+    """Clocks of different machines are never compared here: `updated_at` is for people, `ttl` has days to spare."""
+
+    def __init__(self, client: Client, clock: Clock, *, timeout_s: float = 3.0) -> None:
+        self._client = client
+        self._clock = clock
+        self._timeout_s = timeout_s
+
+    async def read(self, shards: Collection[ShardId]) -> Mapping[ShardId, Lease]:
+        names = {_name(shard): shard for shard in shards}
+        try:
+            items = await self._client.batch_get(
+                patterns.WATCH_LEASES, [{"lease": name} for name in names], timeout_s=self._timeout_s
+            )
+        except DynamoError as error:
+            _fail(error)
+        return {shard: _lease(shard, item) for item in items for shard in (names[item["lease"]],)}
+
+    async def take(self, shard: ShardId, seen: Lease | None, holder: str) -> Lease | None:
+        """An unanswered try may have been applied: then the lease that is there is already ours."""
+        counter = 0 if seen is None else seen.counter
+        values = self._values(counter) | {":holder": holder}
+        condition = "attribute_not_exists(lease)"
+        if seen is None:
+            del values[":seen"]
+        else:
+            condition = _CHECKED
+        try:
+            done = await self._client.update(
+                patterns.TAKE_LEASE,
+                {"lease": _name(shard)},
+                "SET holder = :holder, #token = :next, updated_at = :now, #ttl = :ttl",
+                condition=condition,
+                names=_NAMES,
+                values=values,
+                returns="ALL_NEW",
+                repeatable=True,
+                timeout_s=self._timeout_s,
+            )
+        except ConditionFailedError as error:
+            item = error.item
+            is_ours = item is not None and item.get("holder") == holder and int(item["token"]) == counter + 1
+            return _lease(shard, item) if item is not None and is_ours else None
+        except DynamoError as error:
+            _fail(error)
+        return _lease(shard, done.attributes or {})
+
+    async def renew(self, lease: Lease, checkpoint: str | None) -> Lease | None:
+        try:
+            return await self._renew(lease, checkpoint)
+        except ConditionFailedError as error:
+            item = error.item
+            if item is None or item.get("holder") != lease.holder:
+                return None
+            # nobody else writes our name: it is a renewal of our own whose answer was lost
+            return await self._renew_again(_lease(lease.shard, item), checkpoint)
+
+    async def _renew_again(self, lease: Lease, checkpoint: str | None) -> Lease | None:
+        try:
+            return await self._renew(lease, checkpoint)
+        except ConditionFailedError:
+            return None
+
+    async def _renew(self, lease: Lease, checkpoint: str | None) -> Lease:
+        update, values = _RENEW_UNMOVED, self._values(lease.counter) | {":me": lease.holder}
+        if checkpoint is not None:
+            update, values = _RENEW, values | {":checkpoint": checkpoint}
+        try:
+            done = await self._client.update(
+                patterns.RENEW_LEASE,
+                {"lease": _name(lease.shard)},
+                update,
+                condition=f"{_CHECKED} AND holder = :me",
+                names=_NAMES,
+                values=values,
+                returns="ALL_NEW",
+                timeout_s=self._timeout_s,
+            )
+        except ConditionFailedError:
+            raise
+        except DynamoError as error:
+            _fail(error)
+        return _lease(lease.shard, done.attributes or {})
+
+    async def release(self, lease: Lease, checkpoint: str | None) -> None:
+        renewed = await self.renew(lease, checkpoint)
+        if renewed is None:
+            return
+        try:
+            await self._client.update(
+                patterns.RELEASE_LEASE,
+                {"lease": _name(lease.shard)},
+                "SET #token = :next, updated_at = :now, #ttl = :ttl REMOVE holder",
+                condition=_CHECKED,
+                names=_NAMES,
+                values=self._values(renewed.counter),
+                timeout_s=self._timeout_s,
+            )
+        except ConditionFailedError:
+            return
+        except DynamoError as error:
+            _fail(error)
+
+    def _values(self, seen: int) -> dict[str, Value]:
+        now_ms = self._clock.now_ms()
+        return {
+            ":seen": seen,
+            ":next": seen + 1,
+            ":now": time_text(now_ms),
+            ":ttl": now_ms // 1000 + KEPT_S,
+        }
+
+
+def _name(shard: ShardId) -> str:
+    return SHARD_LEASE.partition.render(stream_shard=shard)
+
+
+def _lease(shard: ShardId, item: Item) -> Lease:
+    return Lease(
+        shard=shard,
+        counter=int(item["token"]),
+        holder=item.get("holder"),
+        checkpoint=item.get("checkpoint"),
+    )
+
+
+def _fail(error: DynamoError) -> NoReturn:
+    if error.transient or error.maybe_applied:
+        raise AwayError(f"the leases: {error}") from error
+    raise error

@@ -1,0 +1,50 @@
+"""Settings of the relay, `tidings run relay`: how long it waits, how often it tries, and when a lease is over."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+Seconds = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class RelaySettings(Struct, frozen=True, kw_only=True):
+    """The relay, `tidings run relay`. The same in every process."""
+
+    patience_s: Annotated[
+        Seconds,
+        Meta(
+            description="How long a commit may go without being handled, before the relay looks whether the consumers' "
+            "lag explains it; if it does not, it is published again."
+        ),
+    ] = 5.0
+    longest_wait_s: Annotated[
+        Seconds,
+        Meta(description="Tries for one chat come further and further apart, and never further than this."),
+    ] = 300.0
+    max_tries: Annotated[
+        Count,
+        Meta(
+            description="What was published and consumed so often and is still not handled is given up: somebody is told, "
+            "and the chat's next entry tries again. Tries while Kafka is away don't count."
+        ),
+    ] = 12
+    lease_s: Annotated[
+        float,
+        Meta(
+            description="A shard whose reader has not been heard of for so long goes to another process.",
+            ge=1,
+        ),
+    ] = 15.0
+    read_every_s: Annotated[
+        float,
+        Meta(
+            description="Between two reads of a shard. The stream allows five reads a second, for all who read it.",
+            ge=0.4,
+        ),
+    ] = 0.5
+    discover_s: Annotated[Seconds, Meta(description="How often the stream's shards are listed.")] = 10.0
+    max_waiting: Annotated[
+        Count,
+        Meta(description="So many commits of a shard may wait to be handled; then it is read no further."),
+    ] = 20_000

@@ -1,0 +1,93 @@
+"""Leases in memory and on both engines: every change needs the counter that was seen."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+from fixtures.engines import Space
+from fixtures.relay_scene import MemoryLeases
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.clock import SystemClock
+from tidings.platform.dynamo.opening import open_client
+from tidings.relay.model import ShardId
+from tidings.relay.ports import LeaseStore
+from tidings.relay.store import DynamoLeases
+
+type Open = Callable[[], AbstractAsyncContextManager[LeaseStore]]
+
+
+@pytest.fixture(params=["memory", "local", "dynoxide"])
+def leases(request: pytest.FixtureRequest) -> Open:
+    @asynccontextmanager
+    async def open_() -> AsyncIterator[LeaseStore]:
+        if request.param == "memory":
+            yield MemoryLeases()
+            return
+        tables: Tables = request.getfixturevalue(f"tables_{request.param}")
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            yield DynamoLeases(client, SystemClock())
+
+    if request.param != "memory":
+        request.getfixturevalue(f"tables_{request.param}")
+    return open_
+
+
+@pytest.fixture
+def shard(space: Space) -> ShardId:
+    return ShardId(f"shardId-{space.mark}-0000000000000000")
+
+
+async def test_of_two_who_take_one_gets_it(leases: Open, shard: ShardId) -> None:
+    async with leases() as store:
+        assert await store.read([shard]) == {}
+        first = await store.take(shard, None, "one")
+        assert first is not None
+        assert (first.holder, first.checkpoint) == ("one", None)
+        assert await store.take(shard, None, "two") is None
+        assert await store.read([shard]) == {shard: first}
+
+
+async def test_a_renewal_moves_the_checkpoint_and_the_counter(leases: Open, shard: ShardId) -> None:
+    async with leases() as store:
+        taken = await store.take(shard, None, "one")
+        assert taken is not None
+        renewed = await store.renew(taken, "7")
+        assert renewed is not None
+        assert (renewed.checkpoint, renewed.counter) == ("7", taken.counter + 1)
+        again = await store.renew(renewed, None)
+        assert again is not None
+        assert again.checkpoint == "7"
+
+
+async def test_who_was_followed_moves_nothing(leases: Open, shard: ShardId) -> None:
+    async with leases() as store:
+        zombie = await store.take(shard, None, "one")
+        assert zombie is not None
+        heir = await store.take(shard, zombie, "two")
+        assert heir is not None
+        assert await store.renew(zombie, "900") is None
+        await store.release(zombie, "900")
+        assert await store.read([shard]) == {shard: heir}
+
+
+async def test_who_follows_starts_from_the_checkpoint_as_it_is(leases: Open, shard: ShardId) -> None:
+    async with leases() as store:
+        taken = await store.take(shard, None, "one")
+        assert taken is not None
+        renewed = await store.renew(taken, "7")
+        assert renewed is not None
+        assert await store.take(shard, taken, "two") is None, "what was seen has moved since"
+        heir = await store.take(shard, renewed, "two")
+        assert heir is not None
+        assert (heir.holder, heir.checkpoint) == ("two", "7")
+
+
+async def test_what_is_released_has_no_holder_and_keeps_its_checkpoint(leases: Open, shard: ShardId) -> None:
+    async with leases() as store:
+        taken = await store.take(shard, None, "one")
+        assert taken is not None
+        await store.release(taken, "7")
+        (free,) = (await store.read([shard])).values()
+        assert (free.holder, free.checkpoint) == (None, "7")
+        assert await store.take(shard, free, "two") is not None

@@ -1,0 +1,148 @@
+"""Kafka away, its log lost, marks wiped, and content that expires: late, and never lost."""
+
+import asyncio
+import json
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from contract.kafka.harness import read_log
+from contract.telemetry.running import eventually
+from fixtures.engines import NOT_RUN, Dynamo
+from fixtures.relay_house import RelayHouse, relay_house
+from fixtures.stage import asked
+
+from tidings.engines import dynoxide
+from tidings.engines.cache import user_cache
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine, Wish
+from tidings.kernel.ids import UserId
+from tidings.topics.declaration import EXPIRED
+
+DEADLINE_S = 30.0
+
+
+@pytest.fixture
+def fleet(own_fleet: Callable[[Wish], Fleet]) -> Fleet:
+    return own_fleet(Wish(engines=frozenset({Engine.KAFKA, Engine.VALKEY})))
+
+
+@pytest.fixture
+def frail(dynamo_dynoxide: Dynamo, fleet: Fleet, tmp_path: Path) -> Iterator[RelayHouse]:
+    """An installation whose Kafka and Valkey are this test's to kill and wipe."""
+    at = {name: fleet.find(name).node.address for name in ("kafka-1", "valkey")}
+    with relay_house(dynamo_dynoxide, at["kafka-1"], f"redis://{at['valkey']}", tmp_path) as made:
+        yield made
+
+
+def test_what_is_committed_while_kafka_is_away_is_published_when_it_is_back(
+    frail: RelayHouse, fleet: Fleet
+) -> None:
+    relay = frail.start()
+    relay.wait_for("process started")
+    fleet.kill("kafka-1")
+    chat = asyncio.run(frail.commit("one", "two"))
+    relay.await_metric("relay_unhandled_seconds", 3)
+    fleet.restart("kafka-1")
+    frail.await_published(chat, {1, 2, 3})
+    assert relay.popen.poll() is None
+
+
+def test_a_lost_kafka_log_is_filled_again(frail: RelayHouse, fleet: Fleet) -> None:
+    chat = asyncio.run(frail.commit("one"))
+    frail.start()
+    frail.await_published(chat, {1, 2})
+    fleet.wipe(Engine.KAFKA)
+    frail.make_topics()
+    frail.await_published(chat, {1, 2})
+
+
+def test_wiped_marks_repeat_what_is_newer_than_the_checkpoint_and_nothing_else(
+    frail: RelayHouse, fleet: Fleet
+) -> None:
+    old = asyncio.run(frail.commit("old", other="ben"))
+    asyncio.run(frail.mark(old, 2))
+    relay = frail.start()
+    relay.await_metric('relay_commits_total{outcome="handled"}', 2)
+    late = asyncio.run(frail.commit("late", other="cleo"))
+    fleet.wipe(Engine.VALKEY)
+    frail.await_published(late, {1, 2})
+    assert frail.published(old) == []
+
+
+@pytest.fixture
+def sweeping(tmp_path: Path, kafka: str, valkey: str) -> Iterator[tuple[RelayHouse, Callable[[], None]]]:
+    """dynoxide with its tool server beside it, which deletes what has expired when it is told to."""
+    binary = user_cache().dynoxide / dynoxide.CRATE_VERSION / "bin" / "dynoxide"
+    if not dynoxide.is_installed(user_cache()):
+        pytest.skip(NOT_RUN)
+    port, tools = free_port(), free_port()
+    database = ["--db-path", str(tmp_path / "dynoxide.db")]
+    beside = ["--mcp", "--mcp-host", "127.0.0.1", "--mcp-port", str(tools), "--mcp-no-auth"]
+    command = [str(binary), "serve", "--host", "127.0.0.1", "--port", str(port), *database, *beside]
+    engine = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: True if answers(port) and answers(tools) else None, "dynoxide")
+        with relay_house(Dynamo("dynoxide", f"http://127.0.0.1:{port}"), kafka, valkey, tmp_path) as made:
+            yield made, lambda: sweep(tools)
+    finally:
+        engine.kill()
+        engine.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port: int = held.getsockname()[1]
+        return port
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+def sweep(port: int) -> None:
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "sweep_ttl", "arguments": {}},
+    }
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{port}/mcp",
+        json.dumps(call).encode(),
+        {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"},
+    )
+    with urllib.request.urlopen(asked, timeout=10) as answer:
+        assert answer.status == 200
+
+
+def test_ephemeral_content_that_expired_is_told_once_it_is_gone(
+    sweeping: tuple[RelayHouse, Callable[[], None]],
+) -> None:
+    house, delete_expired = sweeping
+
+    async def send() -> str:
+        async with house.stage() as stage:
+            chat = await stage.manage.direct(stage.tenant, UserId("anna"), UserId("ben"))
+            await stage.send(chat, UserId("anna"), "soon gone", ttl_seconds=1)
+            kept = await stage.send(chat, UserId("anna"), "redacted", ttl_seconds=3600)
+            await stage.change.redact(asked(chat, UserId("anna"), kept.sequence))
+            return chat.chat
+
+    chat = asyncio.run(send())
+    relay = house.start()
+    ends_at = time.monotonic() + DEADLINE_S
+    while relay.metric("relay_expired_total") < 1 and time.monotonic() < ends_at:
+        delete_expired()
+    told = [
+        json.loads(value) for values in read_log(house.connection, EXPIRED.name).values() for value in values
+    ]
+    assert [(each["event"], each["chat_id"], each["sequence"]) for each in told] == [
+        ("message.expired", chat, 2)
+    ]

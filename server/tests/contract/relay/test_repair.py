@@ -1,0 +1,93 @@
+"""`tidings relay repair`: rows that fell behind come to where the log is, and devices get it by Kafka."""
+
+import asyncio
+import os
+import subprocess
+import sys
+
+from fixtures.relay_house import RelayHouse
+from fixtures.stage import ANNA, BEN, by
+from fixtures.tables import REGION
+
+from tidings.kernel.ids import ChatKey
+from tidings.platform.dynamo.opening import open_client
+from tidings.run.repairing import RowBooks
+
+COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "relay", "repair"]
+
+
+def repair(house: RelayHouse, *words: str, said: str = "") -> str:
+    key = {"TIDINGS_ENCRYPTION_KEY_FILE": str(house.directory / "tidings.key")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
+    done = subprocess.run(
+        [*COMMAND, *words],
+        cwd=house.directory,
+        env=environment | house.settings() | key,
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+async def came_to(house: RelayHouse, chat: ChatKey) -> tuple[int, int]:
+    async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+        books = RowBooks(client)
+        head = await books.head(chat)
+        return await books.came_to(chat, head), head
+
+
+def test_a_chat_that_nobody_handled_is_mended(house: RelayHouse) -> None:
+    chat = asyncio.run(house.commit("one", "two"))
+    assert asyncio.run(came_to(house, chat)) == (0, 3)
+    named = ["--tenant", chat.tenant, "--chat", chat.chat]
+    assert "1 chats looked at, 1 are behind, 3 entries" in repair(house, *named, "--dry-run")
+    assert (asyncio.run(came_to(house, chat)), house.published(chat)) == ((0, 3), [])
+    assert "1 were behind and are mended" in repair(house, *named)
+    assert asyncio.run(came_to(house, chat)) == (3, 3)
+    assert house.published(chat) == [1, 2, 3]
+    assert "1 chats looked at, 0 were behind" in repair(house, *named)
+
+
+def test_only_what_is_missing_is_mended(house: RelayHouse) -> None:
+    chat = asyncio.run(house.commit("one"))
+    named = ["--tenant", chat.tenant, "--chat", chat.chat]
+    repair(house, *named)
+    asyncio.run(house.commit("two", "three"))
+    assert f"{chat.tenant}#{chat.chat}: 3 to 4" in repair(house, *named)
+    assert house.published(chat) == [1, 2, 3, 4]
+
+
+def test_all_chats_of_a_user_are_found(house: RelayHouse) -> None:
+    chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
+    out = repair(house, "--tenant", chats[0].tenant, "--user", "anna")
+    assert "3 chats looked at, 3 were behind" in out
+    assert [asyncio.run(came_to(house, chat)) for chat in chats] == [(2, 2)] * 3
+
+
+def test_a_walk_that_was_ended_goes_on_where_it_was(house: RelayHouse) -> None:
+    chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
+    lines = [f"{chat.tenant}#{chat.chat}\n" for chat in chats]
+    place = house.directory / "walk"
+    again = ["--from", "-", "--progress", str(place)]
+    assert "2 chats looked at" in repair(house, *again, said="".join(lines[:2]))
+    assert place.read_text() == "2"
+    assert "1 chats looked at" in repair(house, *again, said="".join(lines))
+    assert place.read_text() == "3"
+
+
+def test_a_member_who_left_is_not_behind(house: RelayHouse) -> None:
+    async def leave() -> ChatKey:
+        async with house.stage() as stage:
+            chat = await stage.group(BEN)
+            await stage.manage.remove(chat, by(ANNA), BEN)
+            await stage.send(chat, ANNA, "alone")
+            return chat
+
+    chat = asyncio.run(leave())
+    named = ["--tenant", chat.tenant, "--chat", chat.chat]
+    repair(house, *named)
+    assert "0 were behind" in repair(house, *named)

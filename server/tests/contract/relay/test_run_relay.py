@@ -1,0 +1,121 @@
+"""`tidings run relay` on real streams, a real Kafka and a real Valkey."""
+
+import asyncio
+import os
+import signal
+
+from contract.kafka.harness import publishing
+from contract.telemetry.running import eventually
+from fixtures.relay_house import RelayHouse
+
+from tidings.topics.declaration import MESSAGES
+
+
+def checkpoint(house: RelayHouse) -> str | None:
+    leases = asyncio.run(house.leases())
+    return leases[0].checkpoint if leases else None
+
+
+def holder(house: RelayHouse) -> str | None:
+    leases = asyncio.run(house.leases())
+    return leases[0].holder if leases else None
+
+
+def await_holder(house: RelayHouse, other_than: str | None = None) -> str:
+    def look() -> str | None:
+        found = holder(house)
+        return None if found == other_than else found
+
+    return eventually(look, f"holder other than {other_than}")
+
+
+def await_moved(house: RelayHouse, before: str | None) -> str:
+    return eventually(lambda: found if (found := checkpoint(house)) != before else None, "new checkpoint")
+
+
+def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayHouse) -> None:
+    chat = asyncio.run(house.commit("one", "two"))
+    relay = house.start()
+    house.await_published(chat, {1, 2, 3})
+    assert checkpoint(house) is None, "published is not handled"
+    asyncio.run(house.mark(chat, 3))
+    await_moved(house, None)
+    relay.await_metric('relay_commits_total{outcome="handled"}', 3)
+    relay.close()
+
+
+def test_what_is_marked_is_not_published(house: RelayHouse) -> None:
+    handled = asyncio.run(house.commit("handled", other="ben"))
+    asyncio.run(house.mark(handled, 2))
+    late = asyncio.run(house.commit("late", other="cleo"))
+    house.start()
+    house.await_published(late, {1, 2})
+    assert house.published(handled) == []
+
+
+def test_what_lag_explains_is_not_published(house: RelayHouse) -> None:
+    async def fill() -> None:
+        async with publishing(house.connection) as publisher:
+            await asyncio.gather(*(publisher.send(MESSAGES.name, b"%d" % n, b"") for n in range(20)))
+
+    asyncio.run(fill())
+    chat = asyncio.run(house.commit("one"))
+    relay = house.start()
+    relay.await_metric("relay_unhandled_seconds", 4)
+    assert house.published(chat) == []
+    house.consume_all()
+    house.await_published(chat, {1, 2})
+
+
+def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: RelayHouse) -> None:
+    first = asyncio.run(house.commit("one", "two", other="ben"))
+    asyncio.run(house.mark(first, 3))
+    one = house.start()
+    stood = await_moved(house, None)
+    two = house.start()
+    two.wait_for("process started")
+    assert two.metric("relay_shards") == 0
+    one.popen.send_signal(signal.SIGKILL)
+    late = asyncio.run(house.commit("late", other="cleo"))
+    house.await_published(late, {1, 2})
+    assert two.metric("relay_shards") == 1
+    assert two.metric("relay_records_total") < 10, "it began at the checkpoint"
+    assert house.published(first) == []
+    asyncio.run(house.mark(late, 2))
+    await_moved(house, stood)
+
+
+def test_a_stopped_relay_leaves_at_once(house: RelayHouse) -> None:
+    one = house.start()
+    had = await_holder(house)
+    two = house.start(TIDINGS_RELAY_LEASE_S="600")
+    two.wait_for("process started")
+    one.popen.send_signal(signal.SIGTERM)
+    assert one.popen.wait(30) == 0
+    assert holder(house) != had
+
+
+def test_a_zombie_can_not_move_the_checkpoint(house: RelayHouse) -> None:
+    """It has read and seen as handled what its heir has not come to; it wakes up and wants to write that down."""
+    pauses = {
+        "TIDINGS_TESTING": "1",
+        "TIDINGS_TESTING_PAUSE_AT": "relay.renews",
+        "TIDINGS_TESTING_PAUSE_DIR": str(house.directory),
+    }
+    chat = asyncio.run(house.commit("one"))
+    asyncio.run(house.mark(chat, 2))
+    zombie = house.start(**pauses)
+    reached = house.directory / "relay.renews.reached"
+    eventually(lambda: True if reached.exists() else None, "the pause")
+    had = await_holder(house)
+    heir = house.start()
+    await_holder(house, other_than=had)
+    stood = await_moved(house, None)
+    os.kill(heir.popen.pid, signal.SIGSTOP)
+    more = asyncio.run(house.commit("two", other="cleo"))
+    asyncio.run(house.mark(more, 2))
+    (house.directory / "relay.renews.go").touch()
+    zombie.await_metric("relay_leases_lost_total", 1)
+    assert checkpoint(house) == stood
+    os.kill(heir.popen.pid, signal.SIGCONT)
+    await_moved(house, stood)

@@ -1,0 +1,153 @@
+"""Leases: one reader per shard, fair shares, and nobody's wall clock."""
+
+from collections import Counter
+
+import pytest
+from fixtures.relay_scene import HeldClock, Scene, settle, turns
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidings.relay.model import Lease, ShardId
+from tidings.relay.ports import AwayError
+from tidings.relay.rules import to_claim
+
+
+async def test_two_processes_share_and_three_share_again() -> None:
+    scene = Scene()
+    for number in range(9):
+        scene.streams.open(f"s{number}")
+    one, _ = scene.relay("one")
+    await settle(one, rounds=10)
+    assert one.held == 9
+    two, _ = scene.relay("two")
+    await settle(one, two, rounds=10)
+    three, _ = scene.relay("three")
+    await settle(one, two, three, rounds=10)
+    assert sorted((one.held, two.held, three.held)) == [3, 3, 3]
+    for relay in (one, two, three):
+        await relay.stop()
+
+
+async def test_a_lease_whose_counter_stands_still_is_taken_over_from_its_checkpoint() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    first = scene.streams.put("s", "a", 1)
+    scene.handle("a", 1)
+    second = scene.streams.put("s", "a", 2)
+    one, _ = scene.relay("one")
+    await settle(one)
+    assert scene.checkpoint("s") == first
+    two, feed = scene.relay("two")
+    await two.tend()
+    scene.clock.at += 14.9
+    await two.tend()
+    assert (two.held, scene.holder("s")) == (0, "one")
+    scene.clock.at += 0.2
+    await two.tend()
+    assert (two.held, scene.holder("s")) == (1, "two")
+    await turns()
+    assert feed.handed["s"] == [second]
+    await two.stop()
+    await one.stop()
+
+
+async def test_a_wall_clock_that_is_hours_off_changes_nothing() -> None:
+    class Wrong(HeldClock):
+        def now_ms(self) -> int:
+            return super().now_ms() + 7_200_000
+
+    scene = Scene()
+    scene.streams.open("s")
+    one, _ = scene.relay("one")
+    two, _ = scene.relay("two", Wrong())
+    for _ in range(10):
+        await settle(one, two, rounds=1)
+    assert scene.holder("s") == "one"
+    await one.stop()
+    await two.stop()
+
+
+async def test_a_zombie_can_not_move_the_checkpoint_of_who_took_over() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    scene.streams.put("s", "a", 1)
+    zombie, _ = scene.relay("zombie")
+    await settle(zombie)
+    heir, _ = scene.relay("heir")
+    await heir.tend()
+    scene.clock.at += 16
+    await heir.tend()
+    scene.handle("a", 1)
+    await zombie.audit.round()
+    assert await zombie.leasing.renew(ShardId("s"), "900") is False
+    assert (scene.checkpoint("s"), scene.holder("s")) == (None, "heir")
+    await zombie.tend()
+    assert (zombie.held, zombie.counts.lost) == (0, 1)
+    await heir.stop()
+    assert scene.checkpoint("s") is None
+
+
+async def test_who_can_not_renew_stops_reading_before_anybody_else_begins() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    one, feed = scene.relay("one")
+    await settle(one)
+    scene.leases.is_away = True
+    scene.clock.at += 15
+    with pytest.raises(AwayError):
+        await one.tend()
+    assert one.held == 0
+    scene.leases.is_away = False
+    scene.streams.put("s", "a", 1)
+    await turns()
+    assert feed.handed["s"] == []
+    await one.stop()
+
+
+async def test_who_lost_the_lease_by_an_outage_gets_it_back_by_himself() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    one, _ = scene.relay("one")
+    await settle(one)
+    one.leasing.drop(ShardId("s"))
+    await one.tend()
+    assert one.held == 0
+    scene.clock.at += 16
+    await settle(one)
+    assert (one.held, scene.holder("s")) == (1, "one")
+    await one.stop()
+
+
+async def test_what_is_released_is_taken_at_once() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    number = scene.streams.put("s", "a", 1)
+    scene.handle("a", 1)
+    one, _ = scene.relay("one")
+    two, feed = scene.relay("two")
+    await settle(one)
+    await one.stop()
+    assert (scene.holder("s"), scene.checkpoint("s")) == (None, number)
+    await settle(two)
+    assert (two.held, feed.handed["s"]) == (1, [])
+    await two.stop()
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=30))
+def test_stealing_ends_with_shares_that_differ_by_one_at_most(owners: list[int]) -> None:
+    shards = [ShardId(f"s{number}") for number in range(len(owners))]
+    names = [f"p{number}" for number in range(5)]
+    leases = {
+        shard: Lease(shard=shard, counter=1, holder=names[owner])
+        for shard, owner in zip(shards, owners, strict=True)
+    }
+    for _ in range(200):
+        claims = [(me, to_claim(me, shards, leases, ())) for me in names]
+        if all(wanted is None for _, wanted in claims):
+            break
+        me, wanted = next((me, wanted) for me, wanted in claims if wanted is not None)
+        assert wanted is not None
+        leases[wanted] = Lease(shard=wanted, counter=1, holder=me)
+    held = Counter(lease.holder for lease in leases.values())
+    counts = [held[name] for name in names]
+    assert max(counts) - min(counts) <= 1
