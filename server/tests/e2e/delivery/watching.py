@@ -76,7 +76,8 @@ class Watcher:
         """Exactly these, in this order, each once; waits for the last of them, and fails on one too many."""
         with suppress(AssertionError):  # told below, with what is there
             await until(lambda: set(sequences) <= set(self.sequences(chat)), within_s)
-        assert self.sequences(chat) == list(sequences), f"{self.user}/{self.device}"
+        held, wanted = self.sequences(chat), list(sequences)
+        assert held == wanted, f"{self.user}/{self.device} holds {held}, not {wanted}"
 
     @property
     def _store(self) -> Path:
