@@ -44,6 +44,18 @@ def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayHouse)
     relay.close()
 
 
+def test_with_a_worker_beside_it_what_nobody_published_is_handled(house: RelayHouse) -> None:
+    house.start("delivery").wait_for("process started")
+    relay = house.start()
+    chat = asyncio.run(house.commit("one", "two"))
+    stood = await_moved(house, None)
+    relay.await_metric('relay_commits_total{outcome="handled"}', 3)
+    assert house.published(chat) == [1, 2, 3], "once, in order"
+    more = asyncio.run(house.commit("three"))
+    await_moved(house, stood)
+    assert house.published(more) == [1, 2, 3, 4]
+
+
 def test_what_is_marked_is_not_published(house: RelayHouse) -> None:
     handled = asyncio.run(house.commit("handled", other="ben"))
     asyncio.run(house.mark(handled, 2))

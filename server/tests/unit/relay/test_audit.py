@@ -104,6 +104,26 @@ async def test_what_was_handled_while_it_was_waited_for_is_not_published() -> No
     await relay.stop()
 
 
+async def test_what_is_handled_between_the_reads_of_offsets_and_marks_is_not_published() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    scene.streams.put("s", "a", 1)
+    scene.kafka.fill(10)
+    relay, _ = scene.relay()
+    await settle(relay)
+    await later(scene, relay)
+
+    def handle() -> None:
+        scene.handle("a", 1)
+        scene.kafka.committed = 10
+
+    scene.marks.after_reading = handle
+    for _ in range(3):
+        await later(scene, relay, 30)
+    assert scene.kafka.of(A) == []
+    await relay.stop()
+
+
 async def test_a_lost_log_explains_nothing() -> None:
     scene = Scene()
     scene.streams.open("s")
