@@ -234,6 +234,21 @@ async def test_while_kafka_is_away_nothing_is_lost_or_given_up() -> None:
     await relay.stop()
 
 
+async def test_tries_that_kafka_did_not_take_do_not_count() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    scene.streams.put("s", "a", 1)
+    scene.kafka.takes_nothing = True
+    relay, _ = scene.relay()
+    for _ in range(3 * PATIENCE.max_tries):
+        await later(scene, relay, 600)
+    assert scene.told.chats == []
+    scene.kafka.takes_nothing = False
+    await later(scene, relay, 11)
+    assert scene.kafka.of(A) == [(1,)]
+    await relay.stop()
+
+
 async def test_a_chat_that_stays_unhandled_is_set_down_and_told() -> None:
     scene = Scene()
     scene.streams.open("s")
