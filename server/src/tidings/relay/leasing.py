@@ -22,10 +22,11 @@ class _Watched(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """`has_gap`: what came before this shard is gone, and was not audited."""
+    """`has_gap`: what came before this shard is gone, and was not audited. `was_free`: nobody lost it by this."""
 
     lease: Lease
     has_gap: bool
+    was_free: bool
 
 
 class _Held(NamedTuple):
@@ -49,7 +50,7 @@ class Leasing:
         return tuple(self._held)
 
     async def claim(self, shards: Sequence[Shard]) -> Claimed | None:
-        """Looks at all leases and takes at most one: whoever joins takes over step by step."""
+        """Looks at all leases and takes at most one."""
         by_id = {shard.id: shard for shard in shards}
         parents = {shard.parent for shard in shards if shard.parent is not None}
         leases = await self.store.read(by_id.keys() | parents)
@@ -62,7 +63,7 @@ class Leasing:
         taken = await self._take(wanted, leases.get(wanted))
         is_first = wanted not in leases
         has_gap = is_first and rules.has_gap(by_id[wanted], shards, leases)
-        return None if taken is None else Claimed(taken, has_gap)
+        return None if taken is None else Claimed(taken, has_gap, wanted in over)
 
     async def renew(self, shard: ShardId, checkpoint: str | None) -> bool:
         """False: it is mine no longer, and the checkpoint was not moved. Raises `AwayError`."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from zlib import crc32
 
 from tidings.chats.model import Interval
 from tidings.relay.model import Fence, Lease, Reached, Shard, ShardId
@@ -39,7 +40,8 @@ def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collectio
     free = [shard for shard in open_ if shard not in holders or holders[shard] is None]
     share = -(-len(open_) // len(held.keys() | {me}))
     if free:
-        return free[0] if mine < share else None
+        # not all of them go for the same one
+        return free[crc32(me.encode()) % len(free)] if mine < share else None
     busiest, most = max(held.items(), key=lambda each: each[1], default=("", 0))
     if most < mine + 2:
         return None

@@ -20,6 +20,8 @@ from tidings.relay.reading import Pace, Reading
 
 _log = logging.getLogger(__name__)
 
+_CLAIMS_AT_ONCE = 50
+
 
 class Tell(Protocol):
     def trimmed(self, shard: ShardId) -> None:
@@ -101,16 +103,20 @@ class Relay:
                 _log.warning("a lease was not released, others wait for its end: %s", error)
 
     async def tend(self) -> None:
-        """Renews, drops what is lost, hands on what is finished, and claims at most one shard."""
+        """Renews, drops what is lost, hands on what is finished; claims what is free, and of others' at most one."""
         for shard in tuple(self._works):
             await self._keep(shard)
         await self._discover()
-        claimed = await self.leasing.claim(self._shards)
-        if claimed is None:
-            return
-        if claimed.has_gap:
-            self._trimmed(claimed.lease.shard)
-        self._begin(claimed.lease)
+        await self._let_go_of_the_vanished()
+        for _ in range(_CLAIMS_AT_ONCE):
+            claimed = await self.leasing.claim(self._shards)
+            if claimed is None:
+                return
+            if claimed.has_gap:
+                self._trimmed(claimed.lease.shard)
+            self._begin(claimed.lease)
+            if not claimed.was_free:
+                return
 
     @property
     def held(self) -> int:
@@ -167,6 +173,15 @@ class Relay:
         if now - self._discovered_at >= self.times.discover_s:
             self._shards = await self.feed.shards()
             self._discovered_at = now
+
+    async def _let_go_of_the_vanished(self) -> None:
+        """A shard that is listed no more can't be read on. One that was read to its end may still be handled."""
+        listed = {shard.id for shard in self._shards}
+        for shard in [each for each, work in self._works.items() if not work.reading.is_done]:
+            if shard not in listed:
+                self._trimmed(shard)
+                work = await self._end(shard)
+                await self.leasing.release(shard, work.checkpoint)
 
     def _begin(self, lease: Lease) -> None:
         shard = lease.shard

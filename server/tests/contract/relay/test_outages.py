@@ -130,8 +130,8 @@ def test_ephemeral_content_that_expired_is_told_once_it_is_gone(
     async def send() -> str:
         async with house.stage() as stage:
             chat = await stage.manage.direct(stage.tenant, UserId("anna"), UserId("ben"))
-            await stage.send(chat, UserId("anna"), "soon gone", ttl_seconds=1)
-            kept = await stage.send(chat, UserId("anna"), "redacted", ttl_seconds=3600)
+            await stage.send(chat, UserId("anna"), "soon gone", ttl_s=1)
+            kept = await stage.send(chat, UserId("anna"), "redacted", ttl_s=3600)
             await stage.change.redact(asked(chat, UserId("anna"), kept.sequence))
             return chat.chat
 

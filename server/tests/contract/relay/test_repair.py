@@ -17,12 +17,11 @@ COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "re
 
 
 def repair(house: RelayHouse, *words: str, said: str = "") -> str:
-    key = {"TIDINGS_ENCRYPTION_KEY_FILE": str(house.directory / "tidings.key")}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     done = subprocess.run(
         [*COMMAND, *words],
         cwd=house.directory,
-        env=environment | house.settings() | key,
+        env=environment | house.settings(),
         input=said,
         capture_output=True,
         text=True,

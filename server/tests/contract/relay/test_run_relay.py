@@ -1,7 +1,6 @@
 """`tidings run relay` on real streams, a real Kafka and a real Valkey."""
 
 import asyncio
-import os
 import signal
 
 from contract.kafka.harness import publishing
@@ -44,6 +43,18 @@ def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayHouse)
     relay.close()
 
 
+def test_with_a_worker_beside_it_what_nobody_published_is_handled(house: RelayHouse) -> None:
+    house.start("delivery").wait_for("process started")
+    relay = house.start()
+    chat = asyncio.run(house.commit("one", "two"))
+    stood = await_moved(house, None)
+    relay.await_metric('relay_commits_total{outcome="handled"}', 3)
+    assert house.published(chat) == [1, 2, 3], "once, in order"
+    more = asyncio.run(house.commit("three"))
+    await_moved(house, stood)
+    assert house.published(more) == [1, 2, 3, 4]
+
+
 def test_what_is_marked_is_not_published(house: RelayHouse) -> None:
     handled = asyncio.run(house.commit("handled", other="ben"))
     asyncio.run(house.mark(handled, 2))
@@ -74,7 +85,6 @@ def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: Rela
     stood = await_moved(house, None)
     two = house.start()
     two.wait_for("process started")
-    assert two.metric("relay_shards") == 0
     one.popen.send_signal(signal.SIGKILL)
     late = asyncio.run(house.commit("late", other="cleo"))
     house.await_published(late, {1, 2})
@@ -95,8 +105,8 @@ def test_a_stopped_relay_leaves_at_once(house: RelayHouse) -> None:
     assert holder(house) != had
 
 
-def test_a_zombie_can_not_move_the_checkpoint(house: RelayHouse) -> None:
-    """It has read and seen as handled what its heir has not come to; it wakes up and wants to write that down."""
+def test_a_zombie_can_not_move_the_checkpoint_back(house: RelayHouse) -> None:
+    """It stands still before it writes down where it is, wakes up when another has gone on, and then writes."""
     pauses = {
         "TIDINGS_TESTING": "1",
         "TIDINGS_TESTING_PAUSE_AT": "relay.renews",
@@ -108,14 +118,12 @@ def test_a_zombie_can_not_move_the_checkpoint(house: RelayHouse) -> None:
     reached = house.directory / "relay.renews.reached"
     eventually(lambda: True if reached.exists() else None, "the pause")
     had = await_holder(house)
-    heir = house.start()
+    house.start()
     await_holder(house, other_than=had)
     stood = await_moved(house, None)
-    os.kill(heir.popen.pid, signal.SIGSTOP)
     more = asyncio.run(house.commit("two", other="cleo"))
     asyncio.run(house.mark(more, 2))
+    went_on = await_moved(house, stood)
     (house.directory / "relay.renews.go").touch()
     zombie.await_metric("relay_leases_lost_total", 1)
-    assert checkpoint(house) == stood
-    os.kill(heir.popen.pid, signal.SIGCONT)
-    await_moved(house, stood)
+    assert int(checkpoint(house) or 0) >= int(went_on)

@@ -104,6 +104,26 @@ async def test_what_was_handled_while_it_was_waited_for_is_not_published() -> No
     await relay.stop()
 
 
+async def test_what_is_handled_between_the_reads_of_offsets_and_marks_is_not_published() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    scene.streams.put("s", "a", 1)
+    scene.kafka.fill(10)
+    relay, _ = scene.relay()
+    await settle(relay)
+    await later(scene, relay)
+
+    def handle() -> None:
+        scene.handle("a", 1)
+        scene.kafka.committed = 10
+
+    scene.marks.after_reading = handle
+    for _ in range(3):
+        await later(scene, relay, 30)
+    assert scene.kafka.of(A) == []
+    await relay.stop()
+
+
 async def test_a_lost_log_explains_nothing() -> None:
     scene = Scene()
     scene.streams.open("s")
@@ -209,6 +229,21 @@ async def test_while_kafka_is_away_nothing_is_lost_or_given_up() -> None:
         await later(scene, relay, 3600)
     assert (scene.told.chats, scene.checkpoint("s")) == ([], None)
     scene.kafka.is_away = False
+    await later(scene, relay, 11)
+    assert scene.kafka.of(A) == [(1,)]
+    await relay.stop()
+
+
+async def test_tries_that_kafka_did_not_take_do_not_count() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    scene.streams.put("s", "a", 1)
+    scene.kafka.takes_nothing = True
+    relay, _ = scene.relay()
+    for _ in range(3 * PATIENCE.max_tries):
+        await later(scene, relay, 600)
+    assert scene.told.chats == []
+    scene.kafka.takes_nothing = False
     await later(scene, relay, 11)
     assert scene.kafka.of(A) == [(1,)]
     await relay.stop()

@@ -28,6 +28,20 @@ async def test_two_processes_share_and_three_share_again() -> None:
         await relay.stop()
 
 
+async def test_what_is_free_is_taken_at_once_and_of_others_one_at_a_time() -> None:
+    scene = Scene()
+    for number in range(9):
+        scene.streams.open(f"s{number}")
+    one, _ = scene.relay("one")
+    await one.tend()
+    assert one.held == 9
+    two, _ = scene.relay("two")
+    await two.tend()
+    assert two.held == 1
+    await one.stop()
+    await two.stop()
+
+
 async def test_a_lease_whose_counter_stands_still_is_taken_over_from_its_checkpoint() -> None:
     scene = Scene()
     scene.streams.open("s")

@@ -75,6 +75,22 @@ async def test_a_parent_that_left_the_stream_before_it_was_finished_is_told() ->
     await after.stop()
 
 
+async def test_a_shard_that_vanishes_while_it_is_read_is_told_and_let_go() -> None:
+    scene = Scene()
+    scene.streams.open("old")
+    scene.streams.put("old", "a", 1)
+    relay, feed = scene.relay()
+    await settle(relay)
+    scene.streams.split("old", "young")
+    scene.streams.put("young", "b", 1)
+    scene.streams.forget("old")
+    await settle(relay)
+    assert len(feed.handed["young"]) == 1
+    assert relay.held == 1
+    assert "old" in scene.told.gaps
+    await relay.stop()
+
+
 async def test_an_expired_iterator_is_replaced_where_reading_stood() -> None:
     scene = Scene()
     scene.streams.page_records = 1
