@@ -8,6 +8,7 @@ pytest_plugins = [
     "fixtures.stage",
     "fixtures.door",
     "fixtures.loops",
+    "fixtures.office",
     "fixtures.redis_cluster",
     "fixtures.gateway",
     "fixtures.post",

@@ -23,6 +23,7 @@ import uvloop
 from contract.telemetry.running import Running, eventually
 from fixtures.engines import Dynamo, Space
 from fixtures.tables import REGION, make_tables
+from fixtures.topics import make_topics
 
 from bench.http_load import Loader, Outcome, Request
 from bench.report import print_figures, print_table
@@ -56,6 +57,7 @@ class Place:
     endpoint: str
     prefix: str
     redis: str
+    kafka: str
     space: Space
 
 
@@ -63,13 +65,15 @@ class Place:
 def engines(kind: DynamoKind) -> Iterator[tuple[Place, Fleet]]:
     with tempfile.TemporaryDirectory() as home:
         fleet = Fleet(Path(home), user_cache())
-        fleet.start(Wish(engines=frozenset({Engine.DYNAMO, Engine.VALKEY}), dynamo=kind))
+        fleet.start(Wish(engines=frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY}), dynamo=kind))
         try:
             space = Space()
             url = f"http://{fleet.find('dynamo').node.address}"
             for tables in make_tables(Dynamo(kind, url), space.table_prefix):
                 redis = f"redis://{fleet.find('valkey').node.address}"
-                yield Place(tables.url, tables.prefix, redis, space), fleet
+                kafka = fleet.find("kafka-1").node.address
+                make_topics(kafka, space)
+                yield Place(tables.url, tables.prefix, redis, kafka, space), fleet
         finally:
             fleet.stop()
 
@@ -80,6 +84,8 @@ def serving(place: Place, processes: int) -> Iterator[Running]:
         "TIDINGS_DYNAMO_ENDPOINT": place.endpoint,
         "TIDINGS_DYNAMO_TABLE_PREFIX": place.prefix,
         "TIDINGS_DYNAMO_CAPACITY": "on_demand",
+        "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": place.kafka,
+        "TIDINGS_KAFKA_TOPIC_PREFIX": place.space.topic_prefix,
         "TIDINGS_REDIS_URL": place.redis,
         "TIDINGS_REDIS_KEY_PREFIX": place.space.key_prefix,
         "TIDINGS_API_PORT": "0",
@@ -90,11 +96,15 @@ def serving(place: Place, processes: int) -> Iterator[Running]:
         told |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
     with tempfile.TemporaryDirectory() as home:
         words = [*COMMAND, "run", "api", "--processes", str(processes)]
-        process = Running(words, cwd=Path(home), environment=dict(os.environ) | told)
+        environment = dict(os.environ) | told
+        process = Running(words, cwd=Path(home), environment=environment)
+        # what follows a commit is done beside it, as in production, and takes its share of the machine
+        delivery = Running([*COMMAND, "run", "delivery"], cwd=Path(home), environment=environment)
         try:
             eventually(lambda: len(process.events("process started")) == processes or None, "processes")
             yield process
         finally:
+            delivery.close()
             process.close()
 
 

@@ -1,14 +1,22 @@
 """`tidings run delivery` lives: chat lists follow what is sent, whichever process starts first, dies or comes late."""
 
+import asyncio
 import signal
 from typing import Any
 
+from contract.kafka.harness import read_log
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start
+from fixtures.engines import Space
+
+from tidings.kernel.ids import ChatId, TenantId
+from tidings.messages.events import Committed, encode
+from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.publisher import Publisher
 
 
 def unread_of(api: Api, user: str, count: int) -> Any:
-    chats = api.ask("GET", "/v1/chats", user=user).body["chats"]
+    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none, if it was asked too often
     return next((chat for chat in chats if chat["unread"] == count), None)
 
 
@@ -29,14 +37,14 @@ def test_chat_lists_follow_and_the_process_says_that_it_is_well(start: Start) ->
     assert (line["id"], line["last"]["text"]) == (chat, "hi")
     ready = delivery.wait_for_status("/readyz", 200)
     assert ready["components"]["delivery"]["ok"]
-    page = eventually(
-        lambda: (
-            p if 'tidings_delivery_total{what="handled"} 2.0' in (p := delivery.get("/metrics")[1]) else None
-        ),
-        "two entries that were handled",
+    counted = (
+        'tidings_delivery_total{what="handled"} 2.0',
+        'tidings_delivery_total{what="unreached"} 1.0',
+        "tidings_delivery_seconds_count 2.0",
     )
-    assert 'tidings_delivery_total{what="unreached"} 1.0' in page
-    assert "tidings_delivery_seconds_count 2.0" in page
+    eventually(
+        lambda: all(each in delivery.get("/metrics")[1] for each in counted) or None, "two entries handled"
+    )
     assert 'tidings_events_published_total{outcome="ok"} 2.0' in api.get("/metrics")[1]
     delivery.popen.terminate()
     assert delivery.exit_code() == 0
@@ -70,3 +78,29 @@ def test_with_kafka_away_sends_are_acked_and_the_api_is_ready(start: Start) -> N
     assert api.wait_for_status("/readyz", 200)["ready"]
     api.popen.terminate()
     assert api.exit_code() == 0
+
+
+def test_what_is_no_event_goes_to_the_dead_letters_and_holds_up_nothing(
+    start: Start, kafka: str, space: Space
+) -> None:
+    api, delivery = start(), start(kind="delivery")
+    connection = Connection(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
+
+    async def publish() -> None:
+        publisher = Publisher(connection)
+        for value in (b"nonsense", encode(Committed(TenantId("a#b"), ChatId("g"), ())), None):
+            await publisher.send("messages", b"key", value)
+        await publisher.close()
+
+    asyncio.run(publish())
+    chat = direct(api)
+    send(api, chat, "k1")
+    eventually(lambda: unread_of(api, "ben", 1), "line in the chat list of ben")
+    values = eventually(lambda: _dead(connection, 3), "three dead letters")
+    assert b"nonsense" in values
+    assert delivery.popen.poll() is None
+
+
+def _dead(connection: Connection, count: int) -> list[bytes] | None:
+    found = [value for values in read_log(connection, "messages-dead").values() for value in values]
+    return found if len(found) >= count else None

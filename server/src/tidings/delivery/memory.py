@@ -17,6 +17,10 @@ class Brought:
     written: int = 0
     handled: int = 0
 
+    def reaches(self, sequence: int) -> bool:
+        """Everything before it was handled, and that is known."""
+        return self.handled > 0 and self.handled >= sequence - 1
+
     def wrote(self, last: int) -> None:
         self.written = max(self.written, last)
 

@@ -94,7 +94,7 @@ class Worker:
 
     async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Mapping[ChatKey, int]:
         """Of chats that others may have brought further than this worker knows."""
-        asked = [chat for chat, run in chats.items() if self._memory.of(chat).handled < run[0].sequence - 1]
+        asked = [chat for chat, run in chats.items() if not self._memory.of(chat).reaches(run[0].sequence)]
         try:
             return await self._stores.marks.of(asked) if asked else {}
         except RoutesAwayError:

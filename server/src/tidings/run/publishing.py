@@ -11,7 +11,7 @@ from tidings.run.held import Held
 from tidings.run.options import kafka_connection
 from tidings.run.settings import Settings
 
-CLOSE_S = 3.0
+CLOSE_S = 1.0
 """For what is under way when the process stops; what does not get out is published again by the relay."""
 
 

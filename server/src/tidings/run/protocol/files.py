@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tidings.run.protocol import asyncapi, codes, golden, schema
+from tidings.run.protocol import asyncapi, codes, golden, schema, unreached
 from tidings.run.protocol.page import filled
 
 BASELINE = Path("protocol/baseline.json")
@@ -18,6 +18,8 @@ def published(root: Path) -> dict[Path, str]:
         "asyncapi.json": asyncapi.document(),
         "error_codes.json": codes.error_codes(),
         "close_codes.json": codes.close_codes(),
+        "unreached.schema.json": unreached.document(),
+        "unreached.sample.json": unreached.SAMPLE,
     }
     documents |= {f"golden/{name}.json": frames for name, frames in golden.files().items()}
     files = {root / "protocol" / name: text(document) for name, document in documents.items()}

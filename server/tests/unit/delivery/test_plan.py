@@ -1,0 +1,97 @@
+"""Who gets which part of a run, over which gateway."""
+
+from typing import Any
+
+from tidings.chats.model import Interval, Membership, Role
+from tidings.delivery import plan
+from tidings.delivery.plan import Span
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, TenantId, UserId
+from tidings.messages.model import Entry, Kind
+from tidings.routing.model import Addressee, GatewayId, Part, Route
+
+ACME = TenantId("acme")
+CHAT = ChatKey(ACME, ChatId("gX"))
+ANNA, BEN, CLEO = (UserId(name) for name in ("anna", "ben", "cleo"))
+ONE, TWO = GatewayId("one"), GatewayId("two")
+
+
+def entry(sequence: int, kind: Kind = Kind.MESSAGE, **more: Any) -> Entry:
+    given = {"sender": ANNA, "ordinal": sequence, "client_key": ClientKey(str(sequence)), **more}
+    return Entry(sequence=sequence, kind=kind, fingerprint=b"", created_at_ms=0, **given)
+
+
+def member(user: UserId, *intervals: tuple[int, int | None]) -> Membership:
+    return Membership(user=user, role=Role.MEMBER, intervals=tuple(Interval(*each) for each in intervals))
+
+
+def at(gateway: GatewayId, device: str, epoch: int = 1) -> Route:
+    return Route(DeviceId(device), gateway, epoch)
+
+
+RUN = [entry(n) for n in range(5, 11)]
+
+
+def test_everybody_gets_what_lies_in_his_intervals_and_nothing_else() -> None:
+    members = [
+        member(ANNA, (0, None)),
+        member(BEN, (0, 6), (8, None)),
+        member(CLEO, (0, 4)),
+        member(UserId("dora"), (10, None)),
+    ]
+    assert list(plan.spans_of(members, RUN)) == [Span(ANNA, 5, 10), Span(BEN, 5, 6), Span(BEN, 9, 10)]
+
+
+def test_devices_with_the_same_part_share_it_and_a_gateway_gets_only_what_somebody_there_gets() -> None:
+    members = [member(ANNA, (0, None)), member(BEN, (0, None)), member(CLEO, (7, None))]
+    found = {
+        (ACME, ANNA): [at(ONE, "a1", 3), at(ONE, "a2", 4)],
+        (ACME, BEN): [at(ONE, "b1", 5)],
+        (ACME, CLEO): [at(TWO, "c1", 6)],
+        (TenantId("other"), ANNA): [at(TWO, "not of this tenant")],
+    }
+    going = plan.pushes([plan.plan_small(CHAT, RUN, members)], found)
+    (push,) = going[ONE]
+    devices = (Addressee(ANNA, DeviceId("a1"), 3), Addressee(ANNA, DeviceId("a2"), 4))
+    assert push.parts == (Part(5, 10, (*devices, Addressee(BEN, DeviceId("b1"), 5))),)
+    assert [each.sequence for each in push.entries] == [5, 6, 7, 8, 9, 10]
+    (push,) = going[TWO]
+    assert push.parts == (Part(8, 10, (Addressee(CLEO, DeviceId("c1"), 6),)),)
+    assert [each.sequence for each in push.entries] == [8, 9, 10]
+
+
+def test_messages_are_kept_for_others_but_not_what_was_emptied_or_is_no_message() -> None:
+    run = [
+        entry(1, Kind.CREATE, users=(ANNA, BEN)),
+        entry(2),
+        entry(3, sender=BEN),
+        entry(4),
+        entry(5, Kind.REDACTION, refers_to=4),
+        entry(6, redacted_at_ms=1),
+        entry(7, Kind.LEAVE, users=(CLEO,)),
+        entry(8),
+    ]
+    members = [member(ANNA, (0, None)), member(BEN, (0, None)), member(CLEO, (0, 7))]
+    keeps = plan.plan_small(CHAT, run, members).keeps
+    assert {user: [each.sequence for each in kept] for user, kept in keeps.items()} == {
+        ANNA: [3],
+        BEN: [2, 8],
+        CLEO: [2, 3],
+    }
+
+
+def test_in_a_large_chat_those_who_come_and_go_are_told_by_their_routes() -> None:
+    run = [
+        entry(5),
+        entry(6, Kind.JOIN, users=(BEN, CLEO)),
+        entry(7),
+        entry(8, Kind.LEAVE, users=(CLEO,)),
+        entry(9),
+        entry(10, Kind.LEAVE, users=(ANNA,)),
+    ]
+    large = plan.plan_large(CHAT, run)
+    (leg,) = large.legs
+    assert leg.spans == (Span(BEN, 6, 10), Span(CLEO, 6, 7), Span(CLEO, 8, 8), Span(ANNA, 10, 10))
+    assert leg.is_large
+    assert large.on_channel == run
+    assert large.keeps == {}
+    assert plan.plan_large(CHAT, RUN).legs == ()

@@ -1,0 +1,216 @@
+"""The worker over stores in memory: chats side by side, one in trouble, and steps in their order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from fixtures.memory_rows import MemoryChat, MemoryTruth, PlainKeys
+
+from tidings.delivery.audience import KeptAudience
+from tidings.delivery.counts import Counts
+from tidings.delivery.model import Drained, News, PendingKey
+from tidings.delivery.ports import Log
+from tidings.delivery.previews import Previews
+from tidings.delivery.reaching import MAX_PAYLOAD_BYTES, Reaching
+from tidings.delivery.rows import Rows
+from tidings.delivery.withdrawing import Withdrawing
+from tidings.delivery.worker import Stores, Worker, grouped
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, DeviceKey, TenantId, UserId
+from tidings.kernel.pauses import NO_PAUSES
+from tidings.messages.model import Entry, Kind
+from tidings.routing.model import GatewayId, Push, Route, decode
+
+ACME = TenantId("acme")
+ANNA, BEN = UserId("anna"), UserId("ben")
+HERE = GatewayId("here")
+
+
+def log_of(count: int, content: bytes = b"hi") -> list[Entry]:
+    return [
+        Entry(
+            sequence=n,
+            ordinal=n - 1,
+            kind=Kind.CREATE if n == 1 else Kind.MESSAGE,
+            sender=ANNA,
+            client_key=ClientKey(str(n)),
+            fingerprint=b"",
+            created_at_ms=n,
+            users=(ANNA, BEN) if n == 1 else (),
+            content=None if n == 1 else content,
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+def chat(name: str) -> ChatKey:
+    return ChatKey(ACME, ChatId(name))
+
+
+@dataclass
+class Truths:
+    """A truth for each chat; those in `broken` can't be written."""
+
+    of: dict[ChatKey, MemoryTruth] = field(default_factory=dict)
+    broken: set[ChatKey] = field(default_factory=set)
+    steps: list[str] = field(default_factory=list)
+
+    async def raise_row(self, chat: ChatKey, user: UserId, news: News) -> int:
+        if chat in self.broken:
+            raise TidingsError(Code.OVERLOADED, "scripted")
+        self.steps.append("row")
+        return await self.of.setdefault(chat, MemoryTruth()).raise_row(chat, user, news)
+
+    async def mend_row(self, chat: ChatKey, user: UserId, news: News) -> None:
+        await self.of.setdefault(chat, MemoryTruth()).mend_row(chat, user, news)
+
+    async def raise_head(self, chat: ChatKey, news: News) -> int:
+        return await self.of.setdefault(chat, MemoryTruth()).raise_head(chat, news)
+
+
+@dataclass
+class Redis:
+    """Everybody of `online` is on one gateway. Takes what is asked of it down."""
+
+    online: set[UserId]
+    steps: list[str]
+    payloads: list[bytes] = field(default_factory=list)
+    marks: dict[ChatKey, int] = field(default_factory=dict)
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        del tenant
+        self.steps.append("look up")
+        return {user: [Route(DeviceId(user), HERE, 1)] for user in users if user in self.online}
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        raise AssertionError((device, gateway, epoch))
+
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        del gateway
+        self.steps.append("push")
+        self.payloads.append(payload)
+        return True
+
+    async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        raise AssertionError((chat, payload))
+
+
+@dataclass
+class Marks:
+    steps: list[str]
+    of_chats: dict[ChatKey, int] = field(default_factory=dict)
+
+    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+        self.steps.append("mark")
+        mark = self.of_chats.get(chat, first - 1)
+        self.of_chats[chat] = max(mark, last) if mark >= first - 1 else mark
+        return self.of_chats[chat]
+
+    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+        return {chat: self.of_chats[chat] for chat in chats if chat in self.of_chats}
+
+
+@dataclass
+class Queue:
+    steps: list[str]
+    kept: list[tuple[UserId, int]] = field(default_factory=list)
+    is_broken: bool = False
+
+    async def put(self, chat: ChatKey, user: UserId, message: Entry) -> None:
+        del chat
+        if self.is_broken:
+            raise TidingsError(Code.OUTCOME_UNKNOWN, "scripted")
+        self.steps.append("keep")
+        self.kept.append((user, message.sequence))
+
+    async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
+        raise AssertionError((chat, users, message))
+
+    async def drain(
+        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
+    ) -> Drained:
+        raise AssertionError((tenant, user, after, limit))
+
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
+        raise AssertionError((tenant, user, keys))
+
+    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
+        del chat, user, messages
+        self.steps.append("tell")
+
+
+class Office:
+    def __init__(self, *online: UserId, entries: list[Entry] | None = None) -> None:
+        self.entries = entries or log_of(4)
+        source = MemoryChat(self.entries, {ANNA: [(1, 10**9)], BEN: [(1, 10**9)]})
+        log: Log = source
+        self.steps: list[str] = []
+        self.truths = Truths(steps=self.steps)
+        self.redis, self.marks, self.queue = (
+            Redis(set(online), self.steps),
+            Marks(self.steps),
+            Queue(self.steps),
+        )
+        audience = KeptAudience(source)
+        stores = Stores(
+            rows=Rows(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
+            audience=audience,
+            log=log,
+            withdrawing=Withdrawing(self.queue, audience, log),
+            marks=self.marks,
+        )
+        self.counts = Counts()
+        reaching = Reaching(
+            self.redis, self.redis, self.queue, self.queue, counts=self.counts, pauses=NO_PAUSES
+        )
+        self.worker = Worker(stores, reaching, counts=self.counts, pauses=NO_PAUSES)
+
+    @property
+    def pushes(self) -> list[Push]:
+        words = [word for payload in self.redis.payloads for word in decode(payload)]
+        return [word for word in words if isinstance(word, Push)]
+
+
+def test_events_are_brought_in_order_and_none_is_handled_twice() -> None:
+    entries = log_of(4)
+    found = grouped([(chat("g1"), entries[2:]), (chat("g2"), entries[:1]), (chat("g1"), entries[:3])])
+    assert [entry.sequence for entry in found[chat("g1")]] == [1, 2, 3, 4]
+    assert [entry.sequence for entry in found[chat("g2")]] == [1]
+
+
+async def test_the_steps_have_their_order() -> None:
+    office = Office(ANNA)
+    await office.worker.handle([(chat("g1"), office.entries[:2])])
+    assert office.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
+
+
+async def test_a_chat_in_trouble_is_told_of_and_holds_up_no_other() -> None:
+    office = Office(ANNA, BEN)
+    office.truths.broken.add(chat("g2"))
+    news = [(chat(name), office.entries) for name in ("g1", "g2", "g3")]
+    with pytest.raises(TidingsError) as caught:
+        await office.worker.handle(news)
+    assert caught.value.retryable
+    assert {push.chat for push in office.pushes} == {"g1", "g3"}
+    assert office.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
+    office.truths.broken.clear()
+    await office.worker.handle(news)
+    assert [push.chat for push in office.pushes] == ["g1", "g3", "g2"], "what got through is not done again"
+    assert office.marks.of_chats[chat("g2")] == 4
+
+
+async def test_what_can_not_be_kept_is_not_marked() -> None:
+    office = Office(ANNA)
+    office.queue.is_broken = True
+    with pytest.raises(TidingsError):
+        await office.worker.handle([(chat("g1"), office.entries)])
+    assert office.marks.of_chats == {}
+
+
+async def test_a_payload_is_bounded_and_what_goes_to_a_gateway_keeps_its_order() -> None:
+    office = Office(ANNA, BEN, entries=log_of(60, b"x" * 4096))
+    chats = [chat(f"g{n}") for n in range(6)]
+    await office.worker.handle((each, office.entries) for each in chats)
+    assert len(office.redis.payloads) == 3
+    assert all(len(payload) < 1.2 * MAX_PAYLOAD_BYTES for payload in office.redis.payloads)
+    assert [push.chat for push in office.pushes] == [each.chat for each in chats]
