@@ -15,6 +15,7 @@ from fixtures.stage import ANNA, BEN, Stage
 from fixtures.tables import REGION, Tables
 
 from tidings.engines.ports import Ports
+from tidings.gateway.resume import sending
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import Options
@@ -189,5 +190,23 @@ def test_a_device_that_reads_slowly_is_not_read_for(play_post: PlayPost) -> None
         sizes = [len(str(frame)) for frame in ben.frames]
         assert max(sizes) < 70_000
         assert sum("entries" in frame for frame in ben.frames) == 3
+
+    play_post(scene)
+
+
+def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
+    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "STALLED_S", 0.1)
+
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        sent = await post.say(chat, ANNA)
+        here = await post.gateway()
+        ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
+        ben.buffered_bytes = 10**6
+        await until(lambda: (ben.closed or (0,))[0] == CloseCode.SLOW_CONSUMER, WITHIN_S)
+        again = await here.live(BEN, epoch=0, positions={chat.chat: 1})
+        assert again.sequences(chat) == [sent]
 
     play_post(scene)
