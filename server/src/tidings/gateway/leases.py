@@ -44,7 +44,7 @@ class Leases:
     async def beat(self) -> None:
         seats = list(self._hub)
         for seat in seats:
-            if not seat.is_routed:
+            if not seat.is_routed and seat.is_live:
                 self._again(seat)
         held = [Held(seat.key, seat.epoch) for seat in seats if seat.is_routed]
         for some in batched(held, _RENEWED_AT_ONCE):

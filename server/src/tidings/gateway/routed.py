@@ -83,7 +83,14 @@ class Routed:
         self.resuming = Resuming(
             parts, world.gateway, options.resume, counts=self.counts, pauses=world.pauses, report=report
         )
-        self.giving = Giving(hub, Opening(world.history), self.ranges, ordinals, self.counts)
+        self.giving = Giving(
+            hub,
+            Opening(world.history),
+            self.ranges,
+            ordinals=ordinals,
+            counts=self.counts,
+            report=report,
+        )
         self.leases = Leases(
             hub, world.routes, world.gateway, self.resuming.again, every_s=options.renew_every_s
         )

@@ -9,22 +9,24 @@ import pytest
 from contract.gateway.test_order import large, small
 from fixtures.engines import Space
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, PlayPost, Post, posted
+from fixtures.post import WITHIN_S, Held, PlayPost, Post, posted
 from fixtures.redis_cluster import Server, binary
 from fixtures.stage import ANNA, BEN, Stage
 from fixtures.tables import REGION, Tables
 
 from tidings.engines.ports import Ports
+from tidings.gateway.resume import sending
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import Options
+from tidings.routing.model import Addressee, Ring, encode
 from tidings.routing.ports import RoutesAwayError
 from tidings.wire.close_codes import CloseCode
 
 
 async def flush(post: Post) -> None:
     """Every route is gone; those who are subscribed stay so."""
-    redis = post.here[0].routed._world.routes._redis  # type: ignore[attr-defined]
+    redis = post.routes._redis
     await redis.write("DEL", redis.keys.key(post.stage.tenant, BEN, "routes"))
 
 
@@ -54,9 +56,7 @@ def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post:
         await two.routed._world.routes.register(two_key := one.seat(BEN).key, two.id)
         assert older.closed is None
         await one.routed.leases.beat()
-        await until(lambda: older.closed, WITHIN_S)
-        assert older.closed is not None
-        assert older.closed[0] == CloseCode.REPLACED
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.REPLACED, WITHIN_S)
         (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
         assert (route.device, route.gateway) == (two_key.device, two.id)
 
@@ -74,17 +74,13 @@ def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: PlayPost) ->
             False  # a heartbeat has found it gone; before it is made anew the device came in elsewhere
         )
         one.routed.resuming.again(seat)
-        await until(lambda: older.closed, WITHIN_S)
-        assert older.closed is not None
-        assert older.closed[0] == CloseCode.REPLACED
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.REPLACED, WITHIN_S)
 
     play_post(scene)
 
 
 def test_who_is_rung_for_resumes(play_post: PlayPost) -> None:
     async def scene(post: Post) -> None:
-        from tidings.routing.model import Addressee, Ring, encode  # noqa: PLC0415 - used here alone
-
         chat = await small(post)
         here = await post.gateway()
         ben = await here.live(BEN)
@@ -141,7 +137,7 @@ async def delivered_again(post: Post) -> None:
     async with asyncio.timeout(WITHIN_S):
         while True:
             try:
-                await post.here[0].routed._world.routes.of(post.stage.tenant, [BEN])
+                await post.routes.of(post.stage.tenant, [BEN])
             except RoutesAwayError:
                 await asyncio.sleep(0.02)
             else:
@@ -179,16 +175,38 @@ def test_a_device_that_reads_slowly_is_not_read_for(play_post: PlayPost) -> None
         for _ in range(30):
             await post.stage.send(chat, ANNA, "x" * 3_500)
         await post.deliver()
-        here = await post.gateway()
+        held = Held("gateway.read")
+        here = await post.gateway(held)
         ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
         ben.buffered_bytes = 10**6
-        await until(lambda: here.routed.counts.ranges or here.seat(BEN).drained is not None, WITHIN_S)
-        assert ben.sequences(chat) == []
+        await asyncio.wait_for(held.reached.wait(), WITHIN_S)
+        held.let_on()
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+            assert ben.sequences(chat) == []
         ben.buffered_bytes = 0
         await until(lambda: ben.is_resumed, WITHIN_S)
         assert ben.sequences(chat) == list(range(2, 32))
         sizes = [len(str(frame)) for frame in ben.frames]
         assert max(sizes) < 70_000
         assert sum("entries" in frame for frame in ben.frames) == 3
+
+    play_post(scene)
+
+
+def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
+    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "STALLED_S", 0.1)
+
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        sent = await post.say(chat, ANNA)
+        here = await post.gateway()
+        ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
+        ben.buffered_bytes = 10**6
+        await until(lambda: (ben.closed or (0,))[0] == CloseCode.SLOW_CONSUMER, WITHIN_S)
+        again = await here.live(BEN, epoch=0, positions={chat.chat: 1})
+        assert again.sequences(chat) == [sent]
 
     play_post(scene)

@@ -19,7 +19,7 @@ MANY = [UserId(f"member-{n}") for n in range(105)]
 
 async def holds[T](ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool]) -> None:
     async with asyncio.timeout(WITHIN_S):
-        while not wanted(await ask()):
+        while not wanted(await ask()):  # noqa: ASYNC110 - an engine tells nobody
             await asyncio.sleep(0.01)
 
 
@@ -268,5 +268,58 @@ def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(play_post: Pla
         await until(lambda: here.away, WITHIN_S)
         assert here.away == [(BEN, [sent])]
         assert not await here.routed._world.routes.of(post.stage.tenant, [BEN])
+
+    play_post(scene)
+
+
+def calls(post: Post, *patterns: str) -> int:
+    """Of DynamoDB, since the start."""
+    return sum(post.stage.client.ledger.open(pattern, "").calls for pattern in patterns)
+
+
+def test_acks_of_what_was_pushed_cost_one_write_and_no_read(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway(ack_within_s=600)
+        ben, other = await here.live(BEN), await here.live(BEN, "laptop")
+        sent = [await post.say(chat, ANNA) for _ in range(5)][-1]
+        await until(lambda: sent in ben.sequences(chat) and sent in other.sequences(chat), WITHIN_S)
+        reads = ("memberships.check", "messages.read_one")
+        before = calls(post, *reads)
+        for n in range(sent - 4, sent + 1):
+            ben.say(ack={"delivered": {chat.chat: n}})
+            other.say(ack={"delivered": {chat.chat: n}})
+        key = (chat, BEN)
+        await until(lambda: here.routed.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
+        await here.routed.acks.settled(WITHIN_S)
+        raised = post.stage.client.ledger["watermarks.raise_delivered"]
+        assert (raised.calls, raised.write_units) == (1, 1)
+        assert calls(post, *reads) == before
+        again = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: sent})
+        await here.routed.acks.settled(WITHIN_S)
+        assert raised.calls == 1, "a position that is no news is not written"
+        assert again.rows() == []
+
+    play_post(scene)
+
+
+def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_more(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chats = [await post.stage.group(BEN, UserId(f"u{n}")) for n in range(20)]
+        await post.deliver()
+        here = await post.gateway()
+        positions = {chat.chat: 1 for chat in chats}
+        reads = ("chat_list.read", "pending.drain", "messages.read_after", "memberships.check")
+        before = calls(post, *reads)
+        await here.live(BEN, epoch=0, positions=positions)
+        assert calls(post, *reads) - before == 1
+        await here.routed.acks.settled(WITHIN_S)  # positions are acks: the next device's are no news
+        sent = await post.stage.send(chats[0], ANNA)
+        await post.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
+        await post.deliver()
+        before = calls(post, *reads)
+        tablet = await here.live(BEN, "tablet", epoch=0, positions=positions)
+        assert tablet.sequences(chats[0]) == [2, 3]
+        assert calls(post, *reads) - before == 3, "his rows, his queue, the one chat with news"
 
     play_post(scene)

@@ -46,8 +46,16 @@ class Giving:
     """`away` and `grown` are told: who is not here, and who is to listen to a chat's own channel from now on."""
 
     def __init__(
-        self, hub: Hub[Seat], opening: Open, ranges: Ranges, ordinals: Ordinals, counts: Counts
+        self,
+        hub: Hub[Seat],
+        opening: Open,
+        ranges: Ranges,
+        *,
+        ordinals: Ordinals,
+        counts: Counts,
+        report: Callable[[str, BaseException], None],
     ) -> None:
+        self._report = report
         self._hub = hub
         self._open = opening
         self._ranges = ranges
@@ -70,7 +78,7 @@ class Giving:
         self._waiting[push.key] = deque([(push, room)])
         task = asyncio.get_running_loop().create_task(self._run(push.key))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
 
     async def settled(self, within_s: float) -> None:
         if self._tasks:
@@ -78,6 +86,11 @@ class Giving:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._report("a push could not be given out", error)
 
     async def _run(self, chat: ChatKey) -> None:
         waiting = self._waiting[chat]

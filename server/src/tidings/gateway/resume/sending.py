@@ -11,6 +11,7 @@ from tidings.gateway.entries import entry_of
 from tidings.gateway.seat import Place, Seat
 from tidings.kernel.ids import ChatId, UserId
 from tidings.messages.history import Shown
+from tidings.wire.close_codes import CloseCode
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.reading import ChatRow, ChatRows, Entries, Entry
 
@@ -21,6 +22,7 @@ ENTRY_BYTES = 256
 ROWS_IN_A_FRAME = 100
 WAITING_BYTES = 64 * 1024
 """While more than this waits for a device, nothing more is read for it."""
+STALLED_S = 5.0
 _LOOK_S = 0.02
 
 
@@ -58,8 +60,19 @@ class Sending:
             seat.connected.push(encode_push(ChatRows(rows=tuple(map(_row, some)))))
 
     async def _room(self, seat: Seat) -> None:
-        while not seat.is_gone and seat.socket.buffered_bytes > WAITING_BYTES:  # noqa: ASYNC110 - the kernel tells nobody
+        """Who takes nothing at all for a while is closed: he holds up those behind him, and resumes where he is."""
+        waiting, until = seat.socket.buffered_bytes, self._now() + STALLED_S
+        while waiting > WAITING_BYTES and not seat.is_gone:
+            if self._now() > until:
+                seat.connected.close(CloseCode.SLOW_CONSUMER)
+                return
             await asyncio.sleep(_LOOK_S)
+            if seat.socket.buffered_bytes < waiting:
+                until = self._now() + STALLED_S
+            waiting = seat.socket.buffered_bytes
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
 
 
 def split(found: Range) -> Iterator[tuple[int, int, list[Shown]]]:

@@ -19,7 +19,15 @@ from tidings.platform.dynamo.values import Attributes
 
 
 def item_weight(item: Attributes) -> int:
-    return sum(_text_weight(name) + weight(value) for name, value in item.items())
+    """Most attributes are texts or bytes: they are weighed in place, because a page has hundreds."""
+    total = 0
+    for name, value in item.items():
+        total += len(name) if name.isascii() else len(name.encode())
+        if isinstance(value, str):
+            total += len(value) if value.isascii() else len(value.encode())
+        else:
+            total += len(value) if isinstance(value, bytes) else weight(value)
+    return total
 
 
 def weight(value: object) -> int:

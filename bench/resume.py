@@ -1,0 +1,90 @@
+"""What a device costs a gateway that connects and gets 100 messages which it missed; beside one that missed none.
+
+    just bench resume
+
+A real process on real engines, its CPU time per device. Every device is another one of the same user.
+"""
+
+import argparse
+import asyncio
+import json
+
+import psutil
+from fixtures.gateway import Device, Gateway, House
+from fixtures.installation import installation
+from fixtures.lists import Lists
+
+from bench.report import print_figures, print_table
+from tidings.kernel.ids import ChatKey, UserId
+
+MISSED = 100
+WARM = 20
+
+
+async def prepared(house: House) -> ChatKey:
+    """A chat with so many messages, and the rows of who is in it."""
+    async with house.stage() as stage:
+        lists = Lists(stage)
+        chat = await stage.manage.direct(stage.tenant, UserId("anna"), UserId("ben"))
+        for n in range(MISSED):
+            await stage.send(chat, UserId("ben"), f"message {n} of some length, as people write them")
+        await lists.deliver()
+    return chat
+
+
+async def resumed(house: House, port: int, name: str, chat: ChatKey, position: int) -> int:
+    """How many entries came."""
+    device = await Device.open(port)
+    credential = house.token("anna")
+    positions = {chat.chat: position}
+    await device.say(
+        {
+            "id": 1,
+            "connect": {
+                "credential": credential,
+                "protocol": 1,
+                "device": name,
+                "epoch": 0,
+                "positions": positions,
+            },
+        }
+    )
+    got = 0
+    while True:
+        frame = json.loads(await device.ws.recv())
+        got += len(frame["entries"]["entries"]) if "entries" in frame else 0
+        if "resumed" in frame:
+            await device.close()
+            return got
+
+
+async def measured(house: House, gateway: Gateway, chat: ChatKey, position: int, devices: int) -> float:
+    process = psutil.Process(gateway.popen.pid)
+    port = gateway.socket_port
+    for n in range(WARM):
+        await resumed(house, port, f"warm-{position}-{n}", chat, position)
+    before = sum(process.cpu_times()[:2])
+    for n in range(devices):
+        got = await resumed(house, port, f"d-{position}-{n}", chat, position)
+        if got != MISSED + 1 - position:
+            raise RuntimeError(f"{got} entries came")
+    return float((sum(process.cpu_times()[:2]) - before) / devices * 1e6)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--devices", type=int, default=500)
+    given = options.parse_args()
+    with installation() as house:
+        gateway = house.start()
+        chat = asyncio.run(prepared(house))
+        none = asyncio.run(measured(house, gateway, chat, MISSED + 1, given.devices))
+        missed = asyncio.run(measured(house, gateway, chat, 1, given.devices))
+    print_table(
+        ["connect and resume", "CPU µs"], [("nothing missed", f"{none:.0f}"), ("100 missed", f"{missed:.0f}")]
+    )
+    print_figures({"resume_0_cpu_us": none, "resume_100_cpu_us": missed})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""What is pushed when a client has resumed: rows of chats that it did not know, and what it acknowledges."""
+
+from clients import client_of
+from fixtures.loops import until
+from scripted_server import ScriptedServer
+
+from tidings_sdk import Client, MemoryStore, MessageAdded, MessageChanged
+from tidings_sdk.frames.reading import ChatRow
+
+WITHIN_S = 30.0
+
+
+async def taken(client: Client, count: int) -> list[object]:
+    """So many events of chats; the last one counts as given when one more is asked for."""
+    found: list[object] = []
+    async for event in client.events():
+        if isinstance(event, MessageAdded | MessageChanged | ChatRow):
+            found.append(event)
+        if len(found) == count:
+            return found
+    return found
+
+
+def acks(server: ScriptedServer) -> dict[str, int]:
+    return {chat: n for body in server.tries("ack") for chat, n in body["delivered"].items()}
+
+
+async def test_what_the_app_has_taken_is_acked_once_in_a_while() -> None:
+    store = MemoryStore()
+    store.keep_positions({"g1": 0})
+    async with ScriptedServer() as server, client_of(server, store=store) as client:
+        await until(lambda: server.sockets, WITHIN_S)
+        for n in range(1, 31):
+            server.add("g1")
+            await server.push_entry("g1", n)
+        await taken(client, 30)
+        await until(lambda: acks(server), WITHIN_S)
+        assert acks(server) == {"g1": 29}, "the last one was not taken: nothing was asked for after it"
+        assert len(server.tries("ack")) == 1
+
+
+async def test_a_chat_that_came_with_its_row_alone_is_held_up_to_its_head() -> None:
+    store = MemoryStore()
+    async with ScriptedServer() as server, client_of(server, store=store) as client:
+        await until(lambda: server.sockets, WITHIN_S)
+        for _ in range(10):
+            server.add("g1")
+            server.add("g2")
+        rows = [{"chat": chat, "head": 10, "unread": 3} for chat in ("g1", "g2")]
+        await server.push(chats={"rows": rows})
+        tail = [server.told(entry) for entry in server.logs["g2"][7:]]
+        await server.push(entries={"chat": "g2", "after": 7, "up_to": 10, "entries": tail})
+        await server.push(resumed={"epoch": 0})
+        events = await taken(client, 5)
+        assert [type(event) for event in events] == [ChatRow, ChatRow, *[MessageAdded] * 3]
+        await until(lambda: client.position("g1") == 10, WITHIN_S)
+        assert client.position("g2") == 10
+        server.add("g1")
+        await server.push_entry("g1", 11)
+        (added,) = await taken(client, 1)
+        assert isinstance(added, MessageAdded)
+        assert added.entry.sequence == 11
+        assert server.tries("history") == [], "nothing was missing"
+
+
+async def test_a_change_tells_what_the_message_says_now() -> None:
+    store = MemoryStore()
+    store.keep_positions({"g1": 5})
+    async with ScriptedServer() as server, client_of(server, store=store) as client:
+        await until(lambda: server.sockets, WITHIN_S)
+        entry = {"sequence": 6, "by": "ben", "at": 1, "kind": "edit", "refers_to": 2, "chat": "g1"}
+        await server.push(entry=entry | {"changed": {"text": "other words", "edited_at": 1}})
+        (changed,) = await taken(client, 1)
+        assert isinstance(changed, MessageChanged)
+        assert changed.entry.changed is not None
+        assert changed.entry.changed.text == "other words"

@@ -1,0 +1,108 @@
+"""What one device sends another gets, through real processes: gateways, Kafka, the delivery worker, Redis, the SDK."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from fixtures.gateway import Gateway, House, house_in
+from fixtures.loops import until
+from fixtures.tables import Tables
+from fixtures.topics import make_topics
+
+from tidings.delivery.store import DynamoLists
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings_sdk import Client, FileStore, MessageAdded, MessageChanged
+from tidings_sdk.session import Patience
+
+WITHIN_S = 60.0
+ALL_S = 240.0
+QUICK = Patience(backoff_first_s=0.05, backoff_longest_s=0.5)
+
+
+@pytest.fixture
+def installed(tables_local: Tables, valkey: str, kafka: str, tmp_path: Path) -> Iterator[House]:
+    with house_in(tables_local, valkey, tmp_path) as house:
+        house.kafka = kafka
+        make_topics(kafka, house.space)
+        yield house
+
+
+class Reader:
+    """An app: takes its events, one by one."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.texts: list[str] = []
+        self.changes: list[str] = []
+
+    async def run(self) -> None:
+        async for event in self.client.events():
+            if isinstance(event, MessageAdded):
+                self.texts.append(event.entry.text)
+            elif isinstance(event, MessageChanged) and event.entry.changed is not None:
+                self.changes.append(event.entry.changed.text)
+
+
+@asynccontextmanager
+async def app(house: House, gateway: Gateway, user: str, store: Path) -> AsyncIterator[Reader]:
+    url = f"ws://127.0.0.1:{gateway.socket_port}/v1/socket"
+    async with Client(
+        url,
+        house.token(user),
+        device=f"{user}-{store.name}",
+        store=FileStore(store),
+        proxy=None,
+        patience=QUICK,
+    ) as client:
+        reader = Reader(client)
+        reading = asyncio.create_task(reader.run())
+        try:
+            yield reader
+        finally:
+            reading.cancel()
+
+
+async def acked(house: House, user: str, chat: ChatKey) -> int:
+    async with house.stage() as stage:
+        rows = await DynamoLists(stage.client).rows(TenantId(house.space.tenant), UserId(user))
+    row = next(row for row in rows if row.chat == chat.chat)
+    return row.delivered.sequence if row.delivered else 0
+
+
+def test_what_one_sends_another_gets_over_deaths_and_restarts(installed: House, tmp_path: Path) -> None:
+    asyncio.run(asyncio.wait_for(conversation(installed, tmp_path), ALL_S))
+
+
+async def conversation(house: House, tmp_path: Path) -> None:
+    await house.found()
+    chat = await house.direct("anna", "ben")
+    house.deliver()
+    one, two = house.start(), house.start(TIDINGS_GATEWAY_ACK_WITHIN_S="0.05")
+    said = [f"m{n}" for n in range(20)]
+    async with app(house, one, "anna", tmp_path / "a") as anna:
+        talk = anna.client.chat(chat.chat)
+        async with app(house, two, "ben", tmp_path / "b") as ben:
+            sent = [await talk.send(text) for text in said[:5]]
+            await until(lambda: ben.texts == said[:5], WITHIN_S)
+            await talk.edit(sent[-1].sequence, "other words")
+            await until(lambda: ben.changes == ["other words"], WITHIN_S)
+            two.popen.kill()
+            for text in said[5:10]:
+                await talk.send(text)
+            three = house.start(
+                TIDINGS_GATEWAY_PORT=str(two.socket_port), TIDINGS_GATEWAY_ACK_WITHIN_S="0.05"
+            )
+            await until(lambda: ben.texts == said[:10], WITHIN_S)
+        for text in said[10:15]:
+            await talk.send(text)
+        async with app(house, three, "ben", tmp_path / "b") as ben:
+            await until(lambda: ben.texts[-5:] == said[10:15], WITHIN_S)
+            last = [await talk.send(text) for text in said[15:]][-1].sequence
+            await until(lambda: ben.texts[-10:] == said[10:], WITHIN_S)
+            assert len(ben.texts) == len(set(ben.texts))
+            async with asyncio.timeout(WITHIN_S):
+                while await acked(house, "ben", chat) < last:  # noqa: ASYNC110 - an engine tells nobody
+                    await asyncio.sleep(0.05)
+        await until(lambda: anna.texts == said, WITHIN_S)

@@ -1,0 +1,94 @@
+"""In a connection a chat's entries come in order, without holes and without repeats, whatever is pushed when."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidings.gateway.seat import NOT_SEEN, UNKNOWN, Offer, Place, Seat
+from tidings.kernel.ids import ChatId, ClientKey, DeviceId, DeviceKey, TenantId, UserId
+from tidings.messages.model import Entry, Kind
+
+CHAT = ChatId("g1")
+KEY = DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone"))
+NOBODY: Any = None
+
+
+def seat(*, is_live: bool = True, position: int | None = None) -> Seat:
+    made = Seat(KEY, NOBODY)
+    made.is_live = is_live
+    if position is not None:
+        made.places[CHAT] = Place(position)
+    return made
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 5), st.booleans()), max_size=60))
+def test_whatever_is_pushed_in_whatever_order_comes_once_and_in_order(
+    pushes: list[tuple[int, int, bool]],
+) -> None:
+    """Reads end at chance moments, and then go up to what was heard of."""
+    made, got = seat(position=0), list[int]()
+    place = made.places[CHAT]
+    heard = 0
+    for first, more, reads in pushes:
+        last, before = first + more, place.position
+        heard = max(heard, last)
+        offer = made.offered(CHAT, first, last)
+        if offer is Offer.NEXT:
+            got += range(max(first, before + 1), last + 1)
+        elif offer is Offer.GAP:
+            place.is_reading = True
+        if place.is_reading and reads:
+            got += range(place.position + 1, place.ahead + 1)
+            place.position, place.is_reading = place.ahead, False
+    assert got == list(range(1, place.position + 1))
+    assert max(place.position, place.ahead) == heard
+
+
+def test_who_resumes_notes_only_how_far_the_chat_has_come() -> None:
+    made = seat(is_live=False, position=3)
+    assert [made.offered(CHAT, n, n) for n in (4, 9, 6)] == [Offer.HELD] * 3
+    assert (made.places[CHAT].position, made.places[CHAT].ahead) == (3, 9)
+    assert made.behind() == [CHAT]
+    assert made.offered(ChatId("new"), 5, 7) is Offer.HELD
+    assert made.places[ChatId("new")].position == UNKNOWN
+
+
+def test_a_chat_that_is_new_on_a_live_connection_begins_with_what_is_pushed() -> None:
+    made = seat()
+    assert made.offered(CHAT, 40, 41) is Offer.NEXT
+    assert made.offered(CHAT, 41, 41) is Offer.OLD
+    assert made.offered(CHAT, 43, 43) is Offer.GAP
+
+
+def test_what_can_not_be_opened_is_a_hole() -> None:
+    made = seat(position=3)
+    assert made.heard(CHAT, 4, 5) is Offer.GAP
+    assert (made.places[CHAT].position, made.places[CHAT].ahead) == (3, 5)
+    assert made.heard(CHAT, 2, 3) is Offer.OLD
+
+
+def moves(sequence: int, kind: Kind, *users: str) -> Entry:
+    return Entry(
+        sequence=sequence,
+        ordinal=0,
+        kind=kind,
+        sender=UserId("anna"),
+        client_key=ClientKey("k"),
+        fingerprint=b"",
+        created_at_ms=0,
+        users=tuple(map(UserId, users)),
+    )
+
+
+def test_joining_and_leaving_move_since_when_a_user_sees() -> None:
+    made, left = seat(position=3), list[ChatId]()
+    made.left = left.append
+    made.moved(CHAT, moves(4, Kind.JOIN, "cleo"))
+    assert made.places[CHAT].since == NOT_SEEN
+    made.moved(CHAT, moves(5, Kind.JOIN, "ben", "cleo"))
+    assert made.places[CHAT].since == 5
+    made.moved(CHAT, moves(6, Kind.LEAVE, "cleo"))
+    assert left == []
+    made.moved(CHAT, moves(7, Kind.LEAVE, "ben"))
+    assert (made.places[CHAT].since, left) == (NOT_SEEN, [CHAT])
