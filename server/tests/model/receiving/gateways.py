@@ -32,9 +32,6 @@ from model.receiving.sockets import (
 
 GATEWAYS = ("A", "B")
 
-AGAIN = -1
-"""For a mutant: a socket that resumes before it registers again."""
-
 
 class Mutant(StrEnum):
     ROWS_AFTER_LOOKUP = "routes are looked up, then the rows are written"
@@ -59,6 +56,11 @@ class Mutant(StrEnum):
     RESUME_FIRST = "a heartbeat that finds no route resumes, then re-creates it"
     CLOSE_FIRST = "the old socket is closed right after the registration"
     INSTALL_AFTER_REGISTER = "the device is installed after the registration, before the reads"
+    STARTS_DEAF = "a gateway registers routes before its own channel is confirmed"
+    SILENCE_ALONE = "a gateway that has lost its channel asks for it again, and no device resumes"
+    SILENCE_UNCONFIRMED = "a gateway that has lost its channel: devices resume before the new one is confirmed"
+    SILENCE_READS = "a gateway that has lost its channel: devices read again, and do not register again"
+    AGAIN_OVERRIDES = "a socket that registers again does so over another's route"
     STALE_STANDS = "a stale route is left where it is until its lease ends"
 
 
@@ -74,6 +76,7 @@ class Scene:
     gateway_deaths: int = 0
     rebalances: int = 0
     losses: int = 0
+    silences: int = 0
     heals: bool = False
     late_registrations: bool = False
 
@@ -86,6 +89,7 @@ class Left(NamedTuple):
     gateway_deaths: int
     rebalances: int
     losses: int
+    silences: int
 
 
 class Work(NamedTuple):
@@ -98,7 +102,7 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """`zombie` is what a worker still does that has lost its partition; `delivered` the user's watermark."""
+    """`hears`: gateways whose channel Redis has; `zombie` is what a worker still does that has lost its partition."""
 
     head: int
     offset: int
@@ -107,6 +111,7 @@ class State(NamedTuple):
     routes: tuple[Route, ...]
     devices: tuple[Device, ...]
     alive: tuple[bool, ...]
+    hears: tuple[bool, ...]
     work: Work | None
     zombie: Work | None
     left: Left
@@ -166,24 +171,35 @@ class Gateways:
 
     def _next(self, state: State, d: int, conn: Conn) -> Steps:
         """Install, register, read, send what is ahead, replay and go live, close the old socket."""
-        if conn.phase == INSTALLED and not conn.epoch and not self._reads_first(conn):
-            yield (*_who(d, conn), "registers"), self._registered(state, d, conn)
+        who, is_registered = _who(d, conn), conn.epoch and not conn.is_again
+        if conn.phase == INSTALLED and not is_registered and not self._reads_first(conn):
+            yield from self._registers(state, d, conn)
         elif conn.phase in {INSTALLED, REGISTERED}:
             yield from self._reads(state, d, conn)
-        elif conn.phase == READ and not conn.epoch:
-            registered = self._registered(state, d, conn)
-            yield (*_who(d, conn), "registers"), registered
+        elif conn.phase == READ and not is_registered:
+            yield from self._registers(state, d, conn)
         elif conn.phase == READ:
-            yield (*_who(d, conn), "sends what is ahead"), self._sends(state, d, conn)
+            yield (*who, "sends what is ahead"), self._sends(state, d, conn)
         elif conn.phase == SENT:
-            yield (*_who(d, conn), "replays its buffer and is live"), self._replays(state, d, conn)
+            yield (*who, "replays its buffer and is live"), self._replays(state, d, conn)
         elif conn.old != NOWHERE:
-            yield (*_who(d, conn), "has the old socket closed"), self._closes_old(state, d, conn)
+            yield (*who, "has the old socket closed"), self._closes_old(state, d, conn)
         elif conn.is_rung:
-            yield (*_who(d, conn), "was rung, and drains"), self._drains(state, d, conn)
+            yield (*who, "was rung, and drains"), self._drains(state, d, conn)
 
     def _reads_first(self, conn: Conn) -> bool:
-        return self.mutant is Mutant.REGISTER_AFTER_READ or conn.target == AGAIN
+        again = {Mutant.RESUME_FIRST, Mutant.SILENCE_READS}
+        return self.mutant is Mutant.REGISTER_AFTER_READ or (conn.is_again and self.mutant in again)
+
+    def _registers(self, state: State, d: int, conn: Conn) -> Steps:
+        """A new socket over whatever is there; one that was live before only where no other's route stands."""
+        is_free = state.routes[d] in {NOWHERE, conn.route}
+        if self.mutant is Mutant.SILENCE_READS and conn.is_again:
+            yield (*_who(d, conn), "keeps its route"), _with_conn(state, d, conn, conn._replace(is_again=False))
+        elif is_free or not conn.is_again or self.mutant is Mutant.AGAIN_OVERRIDES:
+            yield (*_who(d, conn), "registers"), self._registered(state, d, conn)
+        else:
+            yield (*_who(d, conn), "finds another's route and closes"), self._closed(state, d, conn)
 
     def _registered(self, state: State, d: int, conn: Conn) -> State:
         device = state.devices[d]
@@ -191,14 +207,18 @@ class Gateways:
         phase = REGISTERED if conn.phase == INSTALLED else conn.phase
         if self.mutant is Mutant.INSTALL_AFTER_REGISTER and conn.phase == INSTALLED:
             phase = INSTALLED
-        new = conn._replace(epoch=epoch, phase=phase, old=old if at(device, old) else NOWHERE)
+        has_old = not conn.is_again and at(device, old)
+        new = conn._replace(epoch=epoch, phase=phase, is_again=False, old=old if has_old else NOWHERE)
+        if conn.is_again and not conn.is_held:
+            new = Conn(conn.gateway, epoch, LIVE, is_held=False)
         there = with_device(state, d, moved(device, conn, new)._replace(epochs=epoch))
         there = with_route(there, d, new.route)
         return self._closes_old(there, d, new) if self.mutant is Mutant.CLOSE_FIRST else there
 
     def _reads(self, state: State, d: int, conn: Conn) -> Steps:
         """Strong: what was written before is seen."""
-        if self.mutant is Mutant.INSTALL_AFTER_REGISTER and conn.phase == INSTALLED and conn.epoch:
+        installs_late = self.mutant is Mutant.INSTALL_AFTER_REGISTER and not conn.is_again
+        if installs_late and conn.phase == INSTALLED and conn.epoch:
             installed = conn._replace(phase=REGISTERED)
             yield (*_who(d, conn), "is installed"), _with_conn(state, d, conn, installed)
             return
@@ -249,22 +269,30 @@ class Gateways:
         there = state.routes[d]
         if there == conn.route:
             return
-        if there == NOWHERE or self.mutant is Mutant.HEARTBEAT_OVERWRITES:
-            yield (*_who(d, conn), "finds its route gone and re-creates it"), self._recreated(state, d, conn)
+        if there == NOWHERE:
+            label: Label = (*_who(d, conn), "finds its route gone")
+            yield label, self._recreated(state, d, conn)
+        elif self.mutant is Mutant.HEARTBEAT_OVERWRITES:
+            yield (*_who(d, conn), "overwrites another's route"), self._overwritten(state, d)
         elif self.mutant is not Mutant.HEARTBEAT_BLIND:
             yield (*_who(d, conn), "finds another's route and closes"), self._closed(state, d, conn)
 
     def _recreated(self, state: State, d: int, conn: Conn) -> State:
-        epoch = state.devices[d].epochs + 1
-        resumes = conn.is_held and self.mutant is not Mutant.HEARTBEAT_ALONE
-        new = conn._replace(epoch=epoch, phase=REGISTERED if resumes else LIVE)
-        if self.mutant is Mutant.RESUME_FIRST and conn.is_held:
-            again = conn._replace(epoch=0, phase=INSTALLED, target=AGAIN)
-            return _with_conn(state, d, conn, again)
-        device = moved(state.devices[d], conn, new)._replace(epochs=epoch)
+        if self.mutant is not Mutant.HEARTBEAT_ALONE:
+            return self.resumes(state, d, conn)
+        device = state.devices[d]
+        new = conn._replace(epoch=device.epochs + 1)
+        device = moved(device, conn, new)._replace(epochs=new.epoch)
+        return with_route(with_device(state, d, device), d, new.route)
+
+    def _overwritten(self, state: State, d: int) -> State:
         robbed = at(state.devices[d], state.routes[d])
-        fault = Promise.UNDISTURBED if robbed and robbed.is_held else state.fault
-        return with_route(with_device(state, d, device), d, new.route)._replace(fault=fault)
+        return state._replace(fault=Promise.UNDISTURBED if robbed and robbed.is_held else state.fault)
+
+    def resumes(self, state: State, d: int, conn: Conn) -> State:
+        """From the start: it buffers, registers again, reads again."""
+        again = conn._replace(phase=INSTALLED, target=0, drains=(), old=NOWHERE, is_again=True)
+        return _with_conn(state, d, conn, again)
 
     def _put(self, state: State, d: int, new: Conn, old: Conn, sequences: Iterable[int]) -> State:
         device, fault = sent(state.devices[d], old, sequences)

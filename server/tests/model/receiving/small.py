@@ -17,9 +17,9 @@ ends under a living socket is a route that Redis lost.
 from collections.abc import Iterable
 
 from model.explore import Label
-from model.receiving.gateways import Gateways, Left, Mutant, Scene, State, Steps, Work, with_device, with_route
+from model.receiving.gateways import GATEWAYS, Gateways, Left, Mutant, Scene, State, Steps, Work, with_device, with_route
 from model.receiving.promises import Promise
-from model.receiving.sockets import LIVE, NOWHERE, PHASES, Device, Route, at, without
+from model.receiving.sockets import INSTALLED, NOWHERE, PHASES, Device, Route, at, without
 
 ROWS, LOOKUP, PUSH, PEND, AGAIN, RING, COMMIT = range(7)
 IN_ORDER = (ROWS, LOOKUP, PUSH, PEND, AGAIN, RING, COMMIT)
@@ -34,15 +34,20 @@ class Small(Gateways):
 
     def initial(self) -> Iterable[State]:
         scene = self.scene
-        left = Left(scene.drops, scene.worker_deaths, scene.gateway_deaths, scene.rebalances, scene.losses)
+        deaths, losses = (scene.worker_deaths, scene.gateway_deaths, scene.rebalances), (scene.losses, scene.silences)
+        left = Left(scene.drops, *deaths, *losses)
         devices, alive = (Device(),) * scene.devices, (True,) * scene.gateways
-        return [State(0, 0, 0, (), (NOWHERE,) * scene.devices, devices, alive, None, None, left)]
+        hears = (self.mutant is not Mutant.STARTS_DEAF,) * scene.gateways
+        return [State(0, 0, 0, (), (NOWHERE,) * scene.devices, devices, alive, hears, None, None, left)]
 
     def steps(self, state: State) -> Steps:
         if state.head < self.scene.entries:
             yield ("entry", state.head + 1, "commits"), state._replace(head=state.head + 1)
         yield from self._devices(state)
         yield from self._faults(state)
+        for gateway, hears in enumerate(state.hears):
+            if not hears and state.alive[gateway]:
+                yield from self._notices(state, gateway)
         if state.work is None and state.offset < state.head:
             yield ("the worker takes", state.offset + 1), self._takes(state, state.offset + 1)
         if state.work:
@@ -51,6 +56,26 @@ class Small(Gateways):
         if state.zombie:
             for label, work, after in self._works(state, state.zombie):
                 yield ("the worker that lost its partition", *label), after._replace(zombie=work)
+
+    def _notices(self, state: State, gateway: int) -> Steps:
+        """Its channel is gone: it subscribes again, and when that is confirmed every device on it resumes."""
+        name = GATEWAYS[gateway]
+        heard = state._replace(hears=(*state.hears[:gateway], True, *state.hears[gateway + 1 :]))
+        quiet = {Mutant.STARTS_DEAF, Mutant.SILENCE_ALONE, Mutant.SILENCE_UNCONFIRMED}
+        if self.mutant in quiet:
+            yield (name, "has its channel confirmed"), heard
+        else:
+            resumed = self._all_resume(heard, gateway)
+            yield (name, "has its channel again, and all devices resume"), resumed
+        if self.mutant is Mutant.SILENCE_UNCONFIRMED and self._all_resume(state, gateway) != state:
+            yield (name, "has lost its channel, and all devices resume"), self._all_resume(state, gateway)
+
+    def _all_resume(self, state: State, gateway: int) -> State:
+        for d, device in enumerate(state.devices):
+            for conn in device.conns:
+                if conn.gateway == gateway and conn.epoch and conn.phase != INSTALLED:
+                    state = self.resumes(state, d, conn)
+        return state
 
     def _takes(self, state: State, n: int) -> State:
         offset = n if self.mutant is Mutant.COMMIT_FIRST else state.offset
@@ -94,7 +119,7 @@ class Small(Gateways):
             return ("has no more routes for", work.n), Work(work.n, step), state
         route = work.found[d]
         rest = work._replace(found=(*work.found[:d], NOWHERE, *work.found[d + 1 :]))
-        if not state.alive[route[0]]:
+        if not state.alive[route[0]] or not state.hears[route[0]]:
             return ("finds nobody listening for device", d), rest, self._stale_deleted(state, d, route)
         conn = at(state.devices[d], route)
         after = self.pushed(state, d, conn, work.n) if conn else state
@@ -109,7 +134,7 @@ class Small(Gateways):
         for d, route in enumerate(work.found):
             device = state.devices[d]
             conn = at(device, route)
-            if conn and conn.is_held:
+            if conn and conn.is_held and state.hears[conn.gateway]:
                 conns = tuple(c._replace(is_rung=True) if c is conn else c for c in device.conns)
                 state = with_device(state, d, device._replace(conns=conns))
         return state
@@ -131,6 +156,12 @@ class Small(Gateways):
             fewer = left._replace(gateway_deaths=left.gateway_deaths - 1)
             for gateway in range(len(state.alive)):
                 yield ("gateway", gateway, "dies"), _died(state, gateway)._replace(left=fewer)
+        if left.silences:
+            fewer = left._replace(silences=left.silences - 1)
+            for gateway, hears in enumerate(state.hears):
+                if hears and state.alive[gateway]:
+                    silent = (*state.hears[:gateway], False, *state.hears[gateway + 1 :])
+                    yield ("Redis loses the channel of", GATEWAYS[gateway]), state._replace(hears=silent, left=fewer)
         if left.losses:
             fewer = left._replace(losses=left.losses - 1)
             for d, route in enumerate(state.routes):

@@ -22,7 +22,7 @@ type Route = tuple[int, int]
 class Conn(NamedTuple):
     """A socket at a gateway. `target` is how far the rows said, `old` the route that it took over.
 
-    `is_held`: the device is at its other end; a gateway does not know.
+    `is_again`: it resumes, and was live before. `is_held`: the device is at its other end; a gateway does not know.
     """
 
     gateway: int
@@ -33,6 +33,7 @@ class Conn(NamedTuple):
     buffer: tuple[int, ...] = ()
     old: Route = NOWHERE
     is_rung: bool = False
+    is_again: bool = False
     is_held: bool = True
 
     @property
