@@ -43,7 +43,9 @@ DIED = _small(
     gateways.Scene(gateways=2, gateway_deaths=1, worker_deaths=1),
 )
 LOST = _small(
-    "lost", "2 entries, a drop, Redis loses a route, heartbeats", gateways.Scene(drops=1, losses=1, heals=True)
+    "lost",
+    "2 entries, a drop, Redis loses a route, heartbeats",
+    gateways.Scene(drops=1, losses=1, heals=True),
 )
 LATE = _small(
     "late",
@@ -89,7 +91,9 @@ GAP = _relay(
     "4 entries, a sender and a worker die, no relay",
     relay.Scene(4, handled=1, sender_deaths=1, worker_deaths=1, relays=False),
 )
-SENDER = _relay("sender", "3 entries, a sender and a worker die", relay.Scene(sender_deaths=1, worker_deaths=1))
+SENDER = _relay(
+    "sender", "3 entries, a sender and a worker die", relay.Scene(sender_deaths=1, worker_deaths=1)
+)
 KAFKA = _relay(
     "kafka", "2 entries, Kafka's log is lost, a worker dies", relay.Scene(2, worker_deaths=1, kafka_losses=1)
 )
@@ -107,7 +111,9 @@ RETURNED = _membership(
     "returned", "m, leave, m, join, m; the same", membership.Scene("mlmjm", drops=1, worker_deaths=1)
 )
 RETURNED_LATE = _membership(
-    "late", "m, leave, m, join, m; a drop, the partition moves", membership.Scene("mlmjm", drops=1, rebalances=1)
+    "late",
+    "m, leave, m, join, m; a drop, the partition moves",
+    membership.Scene("mlmjm", drops=1, rebalances=1),
 )
 REMOVED_LARGE = _membership(
     "removed, large",
@@ -123,9 +129,7 @@ RETURNED_LARGE = _membership(
 ORDER = _connection(
     "order", "3 entries pushed in any order, one twice, a drop", connection.Scene(drops=1, repeats=1)
 )
-HANDOVER = _connection(
-    "handover", "3 entries, two sockets at once", connection.Scene(handovers=1)
-)
+HANDOVER = _connection("handover", "3 entries, two sockets at once", connection.Scene(handovers=1))
 SLOW = _connection("slow", "3 entries, one frame under way, a drop", connection.Scene(bound=1, drops=1))
 
 HELD = (
@@ -164,7 +168,9 @@ HELD = (
 
 HELD_WIDE = (
     _small("second", "2 devices, 2 entries, a drop", gateways.Scene(devices=2, drops=1)),
-    _small("first", "1 device, 3 entries, 2 drops, a worker dies", gateways.Scene(3, drops=2, worker_deaths=1)),
+    _small(
+        "first", "1 device, 3 entries, 2 drops, a worker dies", gateways.Scene(3, drops=2, worker_deaths=1)
+    ),
     _small(
         "died",
         "2 gateways, 2 entries, a drop, a gateway and a worker die",

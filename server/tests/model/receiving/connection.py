@@ -178,7 +178,10 @@ class Connection:
             for row in range(_highest_pushed(state), state.head + 1):
                 resumed = conn._replace(phase=RESUMED, reading=row if row > conn.position else 0)
                 read = _with(state, number, resumed)
-                yield ("for socket", number, "the row says", row), read if resumed.reading else self._drained(read, number)
+                yield (
+                    ("for socket", number, "the row says", row),
+                    read if resumed.reading else self._drained(read, number),
+                )
         elif conn.reading:
             yield from self._range_read(state, number, conn)
         elif len(state.conns) > 1 and number == len(state.conns) - 1:

@@ -58,7 +58,9 @@ class Mutant(StrEnum):
     INSTALL_AFTER_REGISTER = "the device is installed after the registration, before the reads"
     STARTS_DEAF = "a gateway registers routes before its own channel is confirmed"
     SILENCE_ALONE = "a gateway that has lost its channel asks for it again, and no device resumes"
-    SILENCE_UNCONFIRMED = "a gateway that has lost its channel: devices resume before the new one is confirmed"
+    SILENCE_UNCONFIRMED = (
+        "a gateway that has lost its channel: devices resume before the new one is confirmed"
+    )
     SILENCE_READS = "a gateway that has lost its channel: devices read again, and do not register again"
     AGAIN_OVERRIDES = "a socket that registers again does so over another's route"
     STALE_STANDS = "a stale route is left where it is until its lease ends"
@@ -104,7 +106,6 @@ class Work(NamedTuple):
 class State(NamedTuple):
     """`hears`: gateways whose channel Redis has; `zombie` is what a worker still does that has lost its partition."""
 
-    head: int
     offset: int
     row: int
     pending: tuple[int, ...]
@@ -195,7 +196,10 @@ class Gateways:
         """A new socket over whatever is there; one that was live before only where no other's route stands."""
         is_free = state.routes[d] in {NOWHERE, conn.route}
         if self.mutant is Mutant.SILENCE_READS and conn.is_again:
-            yield (*_who(d, conn), "keeps its route"), _with_conn(state, d, conn, conn._replace(is_again=False))
+            yield (
+                (*_who(d, conn), "keeps its route"),
+                _with_conn(state, d, conn, conn._replace(is_again=False)),
+            )
         elif is_free or not conn.is_again or self.mutant is Mutant.AGAIN_OVERRIDES:
             yield (*_who(d, conn), "registers"), self._registered(state, d, conn)
         else:
@@ -252,7 +256,9 @@ class Gateways:
         device = state.devices[d]
         device = moved(device, conn, conn._replace(old=NOWHERE))
         if self.mutant is Mutant.CLOSE_BY_DEVICE:
-            there = [other for other in device.conns if other.gateway == conn.old[0] and other.epoch != conn.old[1]]
+            there = [
+                other for other in device.conns if other.gateway == conn.old[0] and other.epoch != conn.old[1]
+            ]
             fault = Promise.UNDISTURBED if there else None
             return with_device(state, d, device)._replace(fault=fault)
         old = at(device, conn.old)
@@ -306,7 +312,6 @@ class Gateways:
         if conn.phase == LIVE:
             return self._put(state, d, conn, conn, ahead(state.devices[d], n))
         return _with_conn(state, d, conn, conn._replace(buffer=tuple(sorted({*conn.buffer, n}))))
-
 
     def _is_installed(self, conn: Conn) -> bool:
         if self.mutant is Mutant.INSTALL_AFTER_READ:

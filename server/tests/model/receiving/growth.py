@@ -95,7 +95,15 @@ class State(NamedTuple):
 
 type Steps = Iterator[tuple[Label, State]]
 
-ROWS, LARGE, LOOKUP, PUSH, COUNT, PUBLISH, COMMIT = "row", "large", "look-up", "push", "count", "publish", "commit"
+ROWS, LARGE, LOOKUP, PUSH, COUNT, PUBLISH, COMMIT = (
+    "row",
+    "large",
+    "look-up",
+    "push",
+    "count",
+    "publish",
+    "commit",
+)
 BY_ROUTES = (ROWS, LOOKUP, PUSH, COMMIT)
 BY_CHANNEL = (COUNT, PUBLISH, COMMIT)
 BY_BOTH = (COUNT, ROWS, LOOKUP, PUSH, PUBLISH, COMMIT)
@@ -119,7 +127,9 @@ class Growth:
         self.scene = scene
         self.mutant = mutant
         self.sets_large_apart = LARGE in TODO_OF_MUTANT.get(mutant, ()) if mutant else False
-        self.grows = GROWS_OF_MUTANT.get(mutant, (SUBSCRIBE, READ_COUNTER)) if mutant else (SUBSCRIBE, READ_COUNTER)
+        self.grows = (
+            GROWS_OF_MUTANT.get(mutant, (SUBSCRIBE, READ_COUNTER)) if mutant else (SUBSCRIBE, READ_COUNTER)
+        )
 
     def initial(self) -> Iterable[State]:
         left = Left(self.scene.drops, self.scene.worker_deaths, self.scene.rebalances)
@@ -201,17 +211,8 @@ class Growth:
         if phase == AWAY:
             yield ("the device connects",), state._replace(conn=Conn(INSTALLED))
             return
-        if phase == INSTALLED:
-            yield ("the gateway registers",), state._replace(conn=conn._replace(phase=REGISTERED))
-        elif phase == REGISTERED:
-            yield ("the gateway reads", str(tuple(state.row))), self._row_read(state)
-        elif phase == WAITING:
-            on = conn._replace(phase=CONFIRMED, is_on=True)
-            yield ("the subscription is confirmed",), state._replace(conn=on)
-        elif phase == CONFIRMED:
-            own = 0 if self.mutant is Mutant.COUNTER_ALONE else conn.target
-            read = conn._replace(phase=READ, target=max(own, state.counter))
-            yield ("the gateway reads the counter",), state._replace(conn=read)
+        if phase < READ:
+            yield self._prepares(state)
         elif phase == READ:
             position = max(state.position, conn.target)
             sent = state._replace(position=position, conn=conn._replace(phase=SENT, target=0))
@@ -226,6 +227,20 @@ class Growth:
         if state.left.drops:
             left = state.left._replace(drops=state.left.drops - 1)
             yield ("the device loses its connection",), state._replace(conn=Conn(), left=left)
+
+    def _prepares(self, state: State) -> tuple[Label, State]:
+        """Registers, reads the row, and of a large chat the counter, after the confirmation."""
+        conn = state.conn
+        if conn.phase == INSTALLED:
+            return ("the gateway registers",), state._replace(conn=conn._replace(phase=REGISTERED))
+        if conn.phase == REGISTERED:
+            return ("the gateway reads", str(tuple(state.row))), self._row_read(state)
+        if conn.phase == WAITING:
+            on = conn._replace(phase=CONFIRMED, is_on=True)
+            return ("the subscription is confirmed",), state._replace(conn=on)
+        own = 0 if self.mutant is Mutant.COUNTER_ALONE else conn.target
+        read = conn._replace(phase=READ, target=max(own, state.counter))
+        return ("the gateway reads the counter",), state._replace(conn=read)
 
     def _row_read(self, state: State) -> State:
         last, is_large = state.row

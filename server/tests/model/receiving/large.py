@@ -71,12 +71,12 @@ class Device(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """The gateway's connection to Redis. `wanted` numbers its subscriptions, 0 for none; `asked` and `confirmed` are
+    """The gateway's connection to Redis. `wanted` is the number of its subscription, 0 for none, of those `asked_for`; `asked` and `confirmed` are
     under way there and back; `is_on` is what Redis knows, `is_sure` and `is_broken` what the gateway could.
     """
 
     wanted: int = 0
-    count: int = 0
+    asked_for: int = 0
     asked: tuple[tuple[str, int], ...] = ()
     confirmed: tuple[int, ...] = ()
     is_on: bool = False
@@ -90,7 +90,6 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    head: int
     offset: int
     counter: int
     channel: Channel
@@ -98,7 +97,6 @@ class State(NamedTuple):
     work: Work | None
     zombie: Work | None
     left: Left
-    fault: Promise | None = None
 
 
 type Steps = Iterator[tuple[Label, State]]
@@ -114,11 +112,9 @@ class Large:
     def initial(self) -> Iterable[State]:
         scene = self.scene
         left = Left(scene.drops, scene.worker_deaths, scene.gateway_deaths, scene.rebalances, scene.losses)
-        return [State(0, 0, 0, Channel(), (Device(),) * scene.devices, None, None, left)]
+        return [State(0, 0, Channel(), (Device(),) * scene.devices, None, None, left)]
 
     def steps(self, state: State) -> Steps:
-        if state.head < self.scene.entries:
-            yield ("entry", state.head + 1, "commits"), state._replace(head=state.head + 1)
         for d, device in enumerate(state.devices):
             yield from self._device(state, d, device)
         yield from self._redis(state)
@@ -156,7 +152,9 @@ class Large:
     def _subscribes(self, state: State, d: int, device: Device) -> Steps:
         """The first device asks; whoever comes meanwhile waits for the same confirmation."""
         channel = state.channel
-        goes_on = self.mutant is Mutant.UNCONFIRMED or (self.mutant is Mutant.SECOND_GOES_ON and channel.wanted)
+        goes_on = self.mutant is Mutant.UNCONFIRMED or (
+            self.mutant is Mutant.SECOND_GOES_ON and channel.wanted
+        )
         after = CONFIRMED if goes_on else WAITING
         asked = channel if channel.wanted else _asked(channel)
         waiting = _with(state, d, device._replace(phase=after))
@@ -191,8 +189,7 @@ class Large:
 
     def _noticed(self, state: State) -> State:
         """Every device on it resumes: it buffers, waits for the confirmation, and reads the counter again."""
-        count = state.channel.count
-        fresh = Channel(count=count)
+        fresh = Channel(asked_for=state.channel.asked_for)
         is_needed = any(device.phase > INSTALLED for device in state.devices)
         again = state._replace(channel=_asked(fresh) if is_needed else fresh)
         if self.mutant is Mutant.LOST_UNNOTICED:
@@ -202,7 +199,7 @@ class Large:
         return again._replace(devices=devices)
 
     def _worker(self, state: State) -> Steps:
-        if state.work is None and state.offset < state.head:
+        if state.work is None and state.offset < self.scene.entries:
             n = state.offset + 1
             offset = n if self.mutant is Mutant.COMMIT_FIRST else state.offset
             yield ("the worker takes", n), state._replace(work=Work(n), offset=offset)
@@ -257,25 +254,28 @@ class Large:
             broken = state.channel._replace(asked=(), confirmed=(), is_on=False, is_broken=True)
             yield ("Redis loses the subscription",), state._replace(channel=broken, left=fewer)
 
-    def broken(self, state: State) -> str | None:
-        return state.fault
+    def broken(self, state: State) -> None:
+        """No rule: what is sent is what is ahead."""
 
     def broken_by_step(self, before: State, after: State) -> None:
         """No rule."""
 
     def broken_at_end(self, state: State) -> str | None:
-        return Promise.ARRIVED if any(d.position < state.head for d in state.devices) else None
+        return Promise.ARRIVED if any(d.position < self.scene.entries for d in state.devices) else None
 
     def show(self, state: State) -> str:
-        devices = [f"device {d} at {device.position} [{PHASES[device.phase]}]" for d, device in enumerate(state.devices)]
+        devices = [
+            f"device {d} at {device.position} [{PHASES[device.phase]}]"
+            for d, device in enumerate(state.devices)
+        ]
         channel = "on" if state.channel.is_on else "off"
-        return " | ".join([f"head {state.head}, counter {state.counter}, channel {channel}", *devices])
+        return " | ".join([f"counter {state.counter}, channel {channel}", *devices])
 
 
 def _asked(channel: Channel) -> Channel:
-    number = channel.count + 1
+    number = channel.asked_for + 1
     asked = (*channel.asked, (SUBSCRIBE, number))
-    return channel._replace(wanted=number, count=number, asked=asked, is_sure=False)
+    return channel._replace(wanted=number, asked_for=number, asked=asked, is_sure=False)
 
 
 def _left(channel: Channel) -> Channel:

@@ -190,7 +190,9 @@ class Membership:
 
     def _resumed(self, state: State) -> State:
         conn = state.conn
-        live = state._replace(conn=conn._replace(phase=LIVE, target=0, buffer=(), is_in=self.is_in(conn.position)))
+        live = state._replace(
+            conn=conn._replace(phase=LIVE, target=0, buffer=(), is_in=self.is_in(conn.position))
+        )
         if self.mutant is Mutant.POSITION_ASSUMED and self.is_in(conn.target):
             since = self.scene.log[: conn.target].rfind(JOIN)
             live = live._replace(conn=live.conn._replace(position=max(conn.position, since)))

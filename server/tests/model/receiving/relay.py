@@ -148,7 +148,9 @@ class Relay:
         span = self._span(state.mark, n)
         skips = self.mutant is Mutant.SKIPS_MARKED and _is_marked(state.mark, n)
         work = Work(n, span, () if skips else tuple(range(span[0] + 1, span[1] + 1)))
-        return state._replace(work=work, events=state.events[1:] if self.mutant is Mutant.COMMIT_FIRST else state.events)
+        return state._replace(
+            work=work, events=state.events[1:] if self.mutant is Mutant.COMMIT_FIRST else state.events
+        )
 
     def _span(self, mark: Mark, n: int) -> Mark:
         """The event, with what lies between it and the mark."""
@@ -182,7 +184,9 @@ class Relay:
         return mark
 
     def _committed(self, state: State, work: Work) -> State:
-        is_there = work is state.work and state.events[:1] == (work.n,) and self.mutant is not Mutant.COMMIT_FIRST
+        is_there = (
+            work is state.work and state.events[:1] == (work.n,) and self.mutant is not Mutant.COMMIT_FIRST
+        )
         return state._replace(events=state.events[1:]) if is_there else state
 
     def _faults(self, state: State) -> Steps:

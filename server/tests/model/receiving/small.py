@@ -8,7 +8,8 @@ routes, and heartbeats come. Where it does not, no heartbeat comes: nothing rest
 
 Bounds: entries, devices and faults of the scene.
 
-Abstracted: an entry is published as it commits (`relay.py` is about those that are not); a push reaches a gateway in
+Abstracted: nobody but the worker sees a commit, so an entry commits and is published as the worker takes it
+(`relay.py` is about those that are not published); a push reaches a gateway in
 the step in which it is published, because it may be published as late as one likes; the range between is read in the
 same step (`connection.py` is about those that take their time). All devices start away. Leases: a route whose lease
 ends under a living socket is a route that Redis lost.
@@ -17,7 +18,18 @@ ends under a living socket is a route that Redis lost.
 from collections.abc import Iterable
 
 from model.explore import Label
-from model.receiving.gateways import GATEWAYS, Gateways, Left, Mutant, Scene, State, Steps, Work, with_device, with_route
+from model.receiving.gateways import (
+    GATEWAYS,
+    Gateways,
+    Left,
+    Mutant,
+    Scene,
+    State,
+    Steps,
+    Work,
+    with_device,
+    with_route,
+)
 from model.receiving.promises import Promise
 from model.receiving.sockets import INSTALLED, NOWHERE, PHASES, Device, Route, at, without
 
@@ -34,21 +46,22 @@ class Small(Gateways):
 
     def initial(self) -> Iterable[State]:
         scene = self.scene
-        deaths, losses = (scene.worker_deaths, scene.gateway_deaths, scene.rebalances), (scene.losses, scene.silences)
+        deaths, losses = (
+            (scene.worker_deaths, scene.gateway_deaths, scene.rebalances),
+            (scene.losses, scene.silences),
+        )
         left = Left(scene.drops, *deaths, *losses)
         devices, alive = (Device(),) * scene.devices, (True,) * scene.gateways
         hears = (self.mutant is not Mutant.STARTS_DEAF,) * scene.gateways
-        return [State(0, 0, 0, (), (NOWHERE,) * scene.devices, devices, alive, hears, None, None, left)]
+        return [State(0, 0, (), (NOWHERE,) * scene.devices, devices, alive, hears, None, None, left)]
 
     def steps(self, state: State) -> Steps:
-        if state.head < self.scene.entries:
-            yield ("entry", state.head + 1, "commits"), state._replace(head=state.head + 1)
         yield from self._devices(state)
         yield from self._faults(state)
         for gateway, hears in enumerate(state.hears):
             if not hears and state.alive[gateway]:
                 yield from self._notices(state, gateway)
-        if state.work is None and state.offset < state.head:
+        if state.work is None and state.offset < self.scene.entries:
             yield ("the worker takes", state.offset + 1), self._takes(state, state.offset + 1)
         if state.work:
             for label, work, after in self._works(state, state.work):
@@ -60,7 +73,7 @@ class Small(Gateways):
     def _notices(self, state: State, gateway: int) -> Steps:
         """Its channel is gone: it subscribes again, and when that is confirmed every device on it resumes."""
         name = GATEWAYS[gateway]
-        heard = state._replace(hears=(*state.hears[:gateway], True, *state.hears[gateway + 1 :]))
+        heard = state._replace(hears=_with_flag(state.hears, gateway, is_set=True))
         quiet = {Mutant.STARTS_DEAF, Mutant.SILENCE_ALONE, Mutant.SILENCE_UNCONFIRMED}
         if self.mutant in quiet:
             yield (name, "has its channel confirmed"), heard
@@ -156,12 +169,16 @@ class Small(Gateways):
             fewer = left._replace(gateway_deaths=left.gateway_deaths - 1)
             for gateway in range(len(state.alive)):
                 yield ("gateway", gateway, "dies"), _died(state, gateway)._replace(left=fewer)
+        yield from self._losses(state)
+
+    def _losses(self, state: State) -> Steps:
+        left = state.left
         if left.silences:
             fewer = left._replace(silences=left.silences - 1)
             for gateway, hears in enumerate(state.hears):
                 if hears and state.alive[gateway]:
-                    silent = (*state.hears[:gateway], False, *state.hears[gateway + 1 :])
-                    yield ("Redis loses the channel of", GATEWAYS[gateway]), state._replace(hears=silent, left=fewer)
+                    silent = state._replace(hears=_with_flag(state.hears, gateway, is_set=False), left=fewer)
+                    yield ("Redis loses the channel of", GATEWAYS[gateway]), silent
         if left.losses:
             fewer = left._replace(losses=left.losses - 1)
             for d, route in enumerate(state.routes):
@@ -176,7 +193,7 @@ class Small(Gateways):
         """No rule."""
 
     def broken_at_end(self, state: State) -> str | None:
-        if any(device.position < state.head for device in state.devices):
+        if any(device.position < self.scene.entries for device in state.devices):
             return Promise.ARRIVED
         # who dies between the pending row and the ring leaves a row behind of what the device has long got
         scene = self.scene
@@ -189,7 +206,7 @@ class Small(Gateways):
             + "".join(f" [{PHASES[c.phase]}{'' if c.is_held else ', old'}]" for c in device.conns)
             for d, device in enumerate(state.devices)
         )
-        return f"head {state.head}, row {state.row}, pending {state.pending} | {devices}"
+        return f"row {state.row}, pending {state.pending} | {devices}"
 
 
 def _on(work: Work) -> Work:
@@ -202,4 +219,8 @@ def _died(state: State, gateway: int) -> State:
         for conn in device.conns:
             if conn.gateway == gateway:
                 state = with_device(state, d, without(state.devices[d], conn))
-    return state._replace(alive=tuple(is_alive and g != gateway for g, is_alive in enumerate(state.alive)))
+    return state._replace(alive=_with_flag(state.alive, gateway, is_set=False))
+
+
+def _with_flag(flags: tuple[bool, ...], number: int, *, is_set: bool) -> tuple[bool, ...]:
+    return (*flags[:number], is_set, *flags[number + 1 :])
