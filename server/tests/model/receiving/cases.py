@@ -62,6 +62,25 @@ SILENT_TWO = _small(
     "2 gateways, 1 entry, a channel is lost, a drop",
     gateways.Scene(silences=1, drops=1, gateways=2, entries=1),
 )
+# with heartbeats: what breaks in the scenes above because nothing heals it
+BEATS = _small(
+    "first, heartbeats",
+    "1 device, 1 entry, a drop, a worker dies",
+    gateways.Scene(1, drops=1, worker_deaths=1, heals=True),
+)
+BEATS_DIED = _small(
+    "died, heartbeats",
+    "2 gateways, 2 entries, one gateway dies",
+    gateways.Scene(gateways=2, gateway_deaths=1, heals=True),
+)
+BEATS_SILENT = _small(
+    "silent, heartbeats", "2 entries, a gateway's channel is lost", gateways.Scene(silences=1, heals=True)
+)
+BEATS_SILENT_TWO = _small(
+    "silent two, heartbeats",
+    "2 gateways, 1 entry, a channel is lost, a drop",
+    gateways.Scene(1, silences=1, drops=1, gateways=2, heals=True),
+)
 
 CHANNEL = _large(
     "channel", "1 device, 2 entries, a drop, a worker dies", large.Scene(drops=1, worker_deaths=1)
@@ -142,6 +161,10 @@ HELD = (
     LATE,
     SILENT,
     SILENT_TWO,
+    BEATS,
+    BEATS_DIED,
+    BEATS_SILENT,
+    BEATS_SILENT_TWO,
     CHANNEL,
     CHANNEL_TWO,
     CHANNEL_ANOTHER,

@@ -32,6 +32,9 @@ from model.receiving.sockets import (
 
 GATEWAYS = ("A", "B")
 
+UNHEARD, HEARS, MUFFLED = range(3)
+"""What became of a gateway's own channel: Redis has none, has it, or counts it and what it carries gets lost."""
+
 
 class Mutant(StrEnum):
     ROWS_AFTER_LOOKUP = "routes are looked up, then the rows are written"
@@ -104,7 +107,7 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """`hears`: gateways whose channel Redis has; `zombie` is what a worker still does that has lost its partition."""
+    """`hears`: what became of the gateways' own channels; `zombie` is what a worker still does that has lost its partition."""
 
     offset: int
     row: int
@@ -112,7 +115,7 @@ class State(NamedTuple):
     routes: tuple[Route, ...]
     devices: tuple[Device, ...]
     alive: tuple[bool, ...]
-    hears: tuple[bool, ...]
+    hears: tuple[int, ...]
     work: Work | None
     zombie: Work | None
     left: Left

@@ -1,7 +1,8 @@
 """Every rule of receiving, sentence by sentence, with the mutants that break it and the promises that then fall.
 
 `SAID` are the sentences of the design; `MISSING` are rules that it lacks, and without which the models break;
-`SPARED` are mutants that break nothing, and why.
+`HEALED` are mutants that break nothing where heartbeats come and the relay runs: without the rule it is late, not
+lost. `SPARED` are mutants that break nothing at all, and why.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from model.cases import Bounds
 from model.mutants import Break, Rule
 from model.receiving.cases import (
     ANOTHER,
+    BEATS,
+    BEATS_DIED,
+    BEATS_SILENT,
+    BEATS_SILENT_TWO,
     CHANNEL,
     CHANNEL_ANOTHER,
     CHANNEL_LOST,
@@ -45,6 +50,13 @@ from model.receiving.large import Mutant as Large
 from model.receiving.membership import Mutant as Membership
 from model.receiving.promises import Promise
 from model.receiving.relay import Mutant as Relaying
+
+
+@dataclass(frozen=True)
+class Healed:
+    mutant: StrEnum
+    bounds: Bounds
+    by: str
 
 
 @dataclass(frozen=True)
@@ -252,6 +264,17 @@ MISSING = (
 )
 
 BREAKS = tuple(one for rule in SAID + MISSING for one in rule.breaks)
+
+HEALED = (
+    Healed(Small.UNREGISTER_WITHOUT_COMPARE, BEATS, "heartbeat"),
+    Healed(Small.STALE_WITHOUT_COMPARE, BEATS_DIED, "heartbeat"),
+    Healed(Small.INSTALL_AFTER_REGISTER, BEATS_SILENT, "heartbeat"),
+    Healed(Small.STARTS_DEAF, BEATS, "heartbeat"),
+    Healed(Small.SILENCE_READS, BEATS_SILENT, "heartbeat"),
+    Healed(Small.AGAIN_OVERRIDES, BEATS_SILENT_TWO, "heartbeat"),
+    Healed(Relaying.COMMIT_FIRST, SENDER, "relay"),
+    Healed(Relaying.GAP_UNREAD, SENDER, "relay"),
+)
 
 SPARED = (
     Spared(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from model.page import broken, held, table
 from model.receiving.cases import HELD
-from model.receiving.mutants import MISSING, NOT_MODELLED, SAID, SPARED, Spared
+from model.receiving.mutants import HEALED, MISSING, NOT_MODELLED, SAID, SPARED, Healed, Spared
 
 PAGE = Path(__file__).parents[4] / "docs" / "explanation" / "delivery-models.md"
 
@@ -15,6 +15,7 @@ def tables() -> dict[str, str]:
         "held": held(HELD),
         "said": broken(SAID),
         "missing": broken(MISSING),
+        "healed": table(("mutant: instead …", "model, scene", "healed by"), map(_healed_row, HEALED)),
         "spared": table(("mutant: instead …", "model, scenes", "why it may"), map(_spared_row, SPARED)),
         "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
     }
@@ -23,3 +24,7 @@ def tables() -> dict[str, str]:
 def _spared_row(one: Spared) -> tuple[str, ...]:
     scenes = ", ".join(bounds.scene for bounds in one.scenes)
     return (one.mutant.value, f"`{one.scenes[0].model}.{one.mutant.name}`, {scenes}", one.why)
+
+
+def _healed_row(one: Healed) -> tuple[str, ...]:
+    return (one.mutant.value, f"`{one.bounds.model}.{one.mutant.name}`, {one.bounds.scene}", f"the {one.by}")

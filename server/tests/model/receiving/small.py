@@ -4,7 +4,7 @@ One chat, one user who only receives, one or two devices, one or two gateways, t
 A worker dies at any step and its events come again; or it loses its partition, and goes on with what it has in hand
 while another begins. A gateway dies with all its sockets. A device loses its connection at any step and comes back,
 to the same gateway or another, before or after the old socket is noticed. Where the scene says so, Redis loses
-routes, and heartbeats come. Where it does not, no heartbeat comes: nothing rests on it.
+routes or a gateway's own channel, and heartbeats come. Where it does not, no heartbeat comes: nothing rests on it.
 
 Bounds: entries, devices and faults of the scene.
 
@@ -20,6 +20,9 @@ from collections.abc import Iterable
 from model.explore import Label
 from model.receiving.gateways import (
     GATEWAYS,
+    HEARS,
+    MUFFLED,
+    UNHEARD,
     Gateways,
     Left,
     Mutant,
@@ -52,14 +55,14 @@ class Small(Gateways):
         )
         left = Left(scene.drops, *deaths, *losses)
         devices, alive = (Device(),) * scene.devices, (True,) * scene.gateways
-        hears = (self.mutant is not Mutant.STARTS_DEAF,) * scene.gateways
+        hears = (UNHEARD if self.mutant is Mutant.STARTS_DEAF else HEARS,) * scene.gateways
         return [State(0, 0, (), (NOWHERE,) * scene.devices, devices, alive, hears, None, None, left)]
 
     def steps(self, state: State) -> Steps:
         yield from self._devices(state)
         yield from self._faults(state)
         for gateway, hears in enumerate(state.hears):
-            if not hears and state.alive[gateway]:
+            if hears != HEARS and state.alive[gateway]:
                 yield from self._notices(state, gateway)
         if state.work is None and state.offset < self.scene.entries:
             yield ("the worker takes", state.offset + 1), self._takes(state, state.offset + 1)
@@ -73,7 +76,7 @@ class Small(Gateways):
     def _notices(self, state: State, gateway: int) -> Steps:
         """Its channel is gone: it subscribes again, and when that is confirmed every device on it resumes."""
         name = GATEWAYS[gateway]
-        heard = state._replace(hears=_with_flag(state.hears, gateway, is_set=True))
+        heard = state._replace(hears=_with(state.hears, gateway, HEARS))
         quiet = {Mutant.STARTS_DEAF, Mutant.SILENCE_ALONE, Mutant.SILENCE_UNCONFIRMED}
         if self.mutant in quiet:
             yield (name, "has its channel confirmed"), heard
@@ -132,10 +135,11 @@ class Small(Gateways):
             return ("has no more routes for", work.n), Work(work.n, step), state
         route = work.found[d]
         rest = work._replace(found=(*work.found[:d], NOWHERE, *work.found[d + 1 :]))
-        if not state.alive[route[0]] or not state.hears[route[0]]:
+        if not state.alive[route[0]] or state.hears[route[0]] == UNHEARD:
             return ("finds nobody listening for device", d), rest, self._stale_deleted(state, d, route)
         conn = at(state.devices[d], route)
-        after = self.pushed(state, d, conn, work.n) if conn else state
+        arrives = conn and state.hears[route[0]] == HEARS
+        after = self.pushed(state, d, conn, work.n) if conn and arrives else state
         return ("pushes", work.n, "to device", d), rest._replace(had_route=True), after
 
     def _stale_deleted(self, state: State, d: int, route: Route) -> State:
@@ -147,7 +151,7 @@ class Small(Gateways):
         for d, route in enumerate(work.found):
             device = state.devices[d]
             conn = at(device, route)
-            if conn and conn.is_held and state.hears[conn.gateway]:
+            if conn and conn.is_held and state.hears[conn.gateway] == HEARS:
                 conns = tuple(c._replace(is_rung=True) if c is conn else c for c in device.conns)
                 state = with_device(state, d, device._replace(conns=conns))
         return state
@@ -176,9 +180,10 @@ class Small(Gateways):
         if left.silences:
             fewer = left._replace(silences=left.silences - 1)
             for gateway, hears in enumerate(state.hears):
-                if hears and state.alive[gateway]:
-                    silent = state._replace(hears=_with_flag(state.hears, gateway, is_set=False), left=fewer)
-                    yield ("Redis loses the channel of", GATEWAYS[gateway]), silent
+                for how in (UNHEARD, MUFFLED) if hears == HEARS and state.alive[gateway] else ():
+                    silent = state._replace(hears=_with(state.hears, gateway, how), left=fewer)
+                    what = "is gone" if how == UNHEARD else "loses what it carries"
+                    yield ("the channel of", GATEWAYS[gateway], what), silent
         if left.losses:
             fewer = left._replace(losses=left.losses - 1)
             for d, route in enumerate(state.routes):
@@ -219,8 +224,8 @@ def _died(state: State, gateway: int) -> State:
         for conn in device.conns:
             if conn.gateway == gateway:
                 state = with_device(state, d, without(state.devices[d], conn))
-    return state._replace(alive=_with_flag(state.alive, gateway, is_set=False))
+    return state._replace(alive=_with(state.alive, gateway, new=False))
 
 
-def _with_flag(flags: tuple[bool, ...], number: int, *, is_set: bool) -> tuple[bool, ...]:
-    return (*flags[:number], is_set, *flags[number + 1 :])
+def _with[T](old: tuple[T, ...], number: int, new: T) -> tuple[T, ...]:
+    return (*old[:number], new, *old[number + 1 :])

@@ -33,7 +33,7 @@ from model.receiving.cases import (
     TWICE,
     WIPED,
 )
-from model.receiving.mutants import BREAKS, MISSING, SAID, SPARED, Spared
+from model.receiving.mutants import BREAKS, HEALED, MISSING, SAID, SPARED, Healed, Spared
 from model.receiving.sockets import LIVE, NOWHERE, SENT
 
 MODELS = (connection, gateways, growth, large, membership, relay)
@@ -59,6 +59,13 @@ def test_without_the_rule_its_promise_falls(one: Break) -> None:
     breach = explored(one.bounds, one.mutant).breach
     assert breach is not None, "no model needs this rule"
     assert breach.invariant == one.falls, str(breach)
+
+
+@pytest.mark.parametrize("one", HEALED, ids=lambda one: one.mutant.name)
+def test_without_the_rule_it_is_late_and_not_lost(one: Healed) -> None:
+    found = explored(one.bounds, one.mutant)
+    assert found.breach is None, str(found.breach)
+    assert found.ends > 0
 
 
 @pytest.mark.parametrize("one", SPARED, ids=lambda one: one.mutant.name)
@@ -88,7 +95,7 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("a route to a dead gateway in a worker's hands, and a new one", DIED, lambda s: s.work and s.work.found[:1] == ((0, 1),) and not s.alive[0] and s.routes[0][0] == 1),
     ("a live device without a route", LOST, lambda s: s.devices[0].held and s.devices[0].held.phase == LIVE and s.routes[0] == NOWHERE),
     ("a route that leads to an old socket", LATE, lambda s: any(not c.is_held and c.route == s.routes[0] for c in s.devices[0].conns) and s.devices[0].held and s.devices[0].held.phase == LIVE),
-    ("a live device on a gateway that nobody reaches", SILENT, lambda s: s.hears == (False,) and s.devices[0].held and s.devices[0].held.phase == LIVE),
+    ("a live device on a gateway that nobody reaches", SILENT, lambda s: s.hears == (gateways.UNHEARD,) and s.devices[0].held and s.devices[0].held.phase == LIVE),
     ("a device that waits behind an unsubscription", CHANNEL_TWO, lambda s: [what for what, _ in s.channel.asked] == ["unsubscribe", "subscribe"]),
     ("a late event in a large chat", CHANNEL_ANOTHER, lambda s: s.zombie and s.zombie.n == 1 and s.counter == 2),
     ("live devices on a subscription that is lost", CHANNEL_LOST, lambda s: s.channel.is_broken and s.devices[0].phase == large.LIVE),
