@@ -3,7 +3,7 @@
 One device, one chat. Each entry is pushed once or more to the newest route, at any time after its commit, in any
 order; an old socket may be pushed to as well. A push ahead of the next makes the gateway read the range between,
 which takes its time. Frames take theirs too, and those under way are lost with their socket. A device may connect
-anew while it still reads the old socket. A socket that takes more than its bound is closed, and says so.
+anew while it still reads the old socket, on which it does not rest from then on. A socket that takes more than its bound is closed, and says so.
 
 Bounds: entries and faults of the scene; two frames under way.
 
@@ -30,6 +30,7 @@ class Mutant(StrEnum):
     WEAK_RANGE = "a range is read with eventual consistency"
     FROM_SENT = "a device resumes from what was sent to it, not from what it holds"
     SILENT_DROP = "a frame above the bound is dropped, and the socket stays"
+    STAYS_WITH_OLD = "a device whose new socket breaks stays with the old one"
     CLIENT_TAKES_ALL = "a client takes every frame, whatever its position"
 
 
@@ -94,10 +95,9 @@ class Connection:
             yield from self._socket(state, number, conn)
 
     def _pushes(self, state: State) -> Steps:
-        newest = len(state.conns) - 1
         for n in state.owed:
             paid = state._replace(owed=tuple(other for other in state.owed if other != n))
-            yield ("entry", n, "is pushed"), self._pushed(paid, newest, n)
+            yield ("entry", n, "is pushed"), self._pushed(paid, _route(state), n)
         if state.left.repeats:
             left = state.left._replace(repeats=state.left.repeats - 1)
             for number in range(len(state.conns)):
@@ -154,12 +154,18 @@ class Connection:
         if conn.frames:
             yield ("the device gets", conn.frames[0], "from socket", number), self._taken(state, number, conn)
         elif conn.is_closed:
-            yield ("socket", number, "was closed: 'reconnect and resume'"), _without(state, number)
+            yield ("socket", number, "was closed: 'reconnect and resume'"), self._broke(state, number)
         if not conn.is_closed:
             yield from self._gateway(state, number, conn)
         if state.left.drops:
             left = state.left._replace(drops=state.left.drops - 1)
-            yield ("socket", number, "breaks"), _without(state, number)._replace(left=left)
+            yield ("socket", number, "breaks"), self._broke(state, number)._replace(left=left)
+
+    def _broke(self, state: State, number: int) -> State:
+        """The route went with the newest socket, so its device rests on no older one."""
+        is_newest = number == len(state.conns) - 1
+        stays = self.mutant is Mutant.STAYS_WITH_OLD
+        return state._replace(conns=()) if is_newest and not stays else _without(state, number)
 
     def _taken(self, state: State, number: int, conn: Conn) -> State:
         """The client's rule: what it holds already it does not take again."""
@@ -225,6 +231,11 @@ class Connection:
 
 def _highest_pushed(state: State) -> int:
     return max((n for n in range(1, state.head + 1) if n not in state.owed), default=0)
+
+
+def _route(state: State) -> int:
+    """The newest socket that is registered; an old one that registers late is in `small.py`."""
+    return max((number for number, conn in enumerate(state.conns) if conn.phase != INSTALLED), default=0)
 
 
 def _with(state: State, number: int, conn: Conn) -> State:

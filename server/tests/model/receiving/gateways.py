@@ -107,7 +107,7 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """`hears`: what became of the gateways' own channels; `zombie` is what a worker still does that has lost its partition."""
+    """`hears`: what became of the gateways' own channels; `zombie`: what a worker still does without its partition."""
 
     offset: int
     row: int
@@ -153,11 +153,16 @@ class Gateways:
             yield from self._heartbeat(state, d, conn)
         if state.left.drops:
             left = state.left._replace(drops=state.left.drops - 1)
-            late = conn.epoch or self.scene.late_registrations
-            gone = orphaned(state.devices[d], conn) if late else without(state.devices[d], conn)
-            if late and not conn.epoch:
-                gone = moved(state.devices[d], conn, conn._replace(is_held=False))
-            yield ("device", d, "loses its connection"), with_device(state, d, gone)._replace(left=left)
+            gone = with_device(state, d, self._dropped(state.devices[d], conn))
+            yield ("device", d, "loses its connection"), gone._replace(left=left)
+
+    def _dropped(self, device: Device, conn: Conn) -> Device:
+        """A registered socket stands until its gateway notices; another is forgotten, or registers late."""
+        if conn.epoch:
+            return orphaned(device, conn)
+        if self.scene.late_registrations:
+            return moved(device, conn, conn._replace(is_held=False))
+        return without(device, conn)
 
     def _orphan(self, state: State, d: int, conn: Conn) -> Steps:
         """A socket whose device is gone: its gateway notices, or goes on as if it were there."""
@@ -199,10 +204,8 @@ class Gateways:
         """A new socket over whatever is there; one that was live before only where no other's route stands."""
         is_free = state.routes[d] in {NOWHERE, conn.route}
         if self.mutant is Mutant.SILENCE_READS and conn.is_again:
-            yield (
-                (*_who(d, conn), "keeps its route"),
-                _with_conn(state, d, conn, conn._replace(is_again=False)),
-            )
+            kept = _with_conn(state, d, conn, conn._replace(is_again=False))
+            yield (*_who(d, conn), "keeps its route"), kept
         elif is_free or not conn.is_again or self.mutant is Mutant.AGAIN_OVERRIDES:
             yield (*_who(d, conn), "registers"), self._registered(state, d, conn)
         else:
@@ -256,17 +259,12 @@ class Gateways:
 
     def _closes_old(self, state: State, d: int, conn: Conn) -> State:
         """By its epoch: the device may be at the same gateway again."""
-        device = state.devices[d]
-        device = moved(device, conn, conn._replace(old=NOWHERE))
-        if self.mutant is Mutant.CLOSE_BY_DEVICE:
-            there = [
-                other for other in device.conns if other.gateway == conn.old[0] and other.epoch != conn.old[1]
-            ]
-            fault = Promise.UNDISTURBED if there else None
-            return with_device(state, d, device)._replace(fault=fault)
+        device = moved(state.devices[d], conn, conn._replace(old=NOWHERE))
+        there = with_device(state, d, device)
+        if self.mutant is Mutant.CLOSE_BY_DEVICE and conn.gateway == conn.old[0]:
+            return there._replace(fault=Promise.UNDISTURBED)
         old = at(device, conn.old)
-        there_now = with_device(state, d, device)
-        return self._closed(there_now, d, old) if old else there_now
+        return self._closed(there, d, old) if old else there
 
     def _drains(self, state: State, d: int, conn: Conn) -> State:
         quiet = conn._replace(is_rung=False)

@@ -258,6 +258,10 @@ MISSING = (
         Break(Small.AGAIN_OVERRIDES, SILENT_TWO, Promise.ARRIVED),
     ),
     Rule(
+        "A device that connects anew rests on the old socket no more: if the new one breaks, it connects again.",
+        Break(Connecting.STAYS_WITH_OLD, HANDOVER, Promise.ARRIVED),
+    ),
+    Rule(
         "Routes are looked up where they are registered, never at a replica.",
         Break(Small.LAGGING_LOOKUP, FIRST, Promise.ARRIVED),
     ),
