@@ -76,10 +76,10 @@ BEATS_DIED = _small(
 BEATS_SILENT = _small(
     "silent, heartbeats", "2 entries, a gateway's channel is lost", gateways.Scene(silences=1, heals=True)
 )
-BEATS_SILENT_TWO = _small(
-    "silent two, heartbeats",
-    "2 gateways, 1 entry, a channel is lost, a drop",
-    gateways.Scene(1, silences=1, drops=1, gateways=2, heals=True),
+BEATS_SILENT_OLD = _small(
+    "silent and old, heartbeats",
+    "1 entry, a gateway's channel is lost, a drop",
+    gateways.Scene(1, silences=1, drops=1, heals=True),
 )
 
 CHANNEL = _large(
@@ -166,7 +166,7 @@ HELD = (
     BEATS,
     BEATS_DIED,
     BEATS_SILENT,
-    BEATS_SILENT_TWO,
+    BEATS_SILENT_OLD,
     CHANNEL,
     CHANNEL_TWO,
     CHANNEL_ANOTHER,

@@ -138,7 +138,7 @@ class Connection:
             if n != conn.position + 1:
                 fault = fault or (Promise.NO_HOLE if n > conn.position else Promise.IN_ORDER)
             conn = conn._replace(position=n, frames=(*conn.frames, n))
-        told = max(state.told, conn.position)
+        told = max(state.told, conn.position) if self.mutant is Mutant.FROM_SENT else 0
         return _with(state, number, conn)._replace(fault=fault, told=told)
 
     def _device(self, state: State) -> Steps:

@@ -15,7 +15,7 @@ from model.receiving.cases import (
     BEATS,
     BEATS_DIED,
     BEATS_SILENT,
-    BEATS_SILENT_TWO,
+    BEATS_SILENT_OLD,
     CHANNEL,
     CHANNEL_ANOTHER,
     CHANNEL_LOST,
@@ -275,7 +275,7 @@ HEALED = (
     Healed(Small.INSTALL_AFTER_REGISTER, BEATS_SILENT, "heartbeat"),
     Healed(Small.STARTS_DEAF, BEATS, "heartbeat"),
     Healed(Small.SILENCE_READS, BEATS_SILENT, "heartbeat"),
-    Healed(Small.AGAIN_OVERRIDES, BEATS_SILENT_TWO, "heartbeat"),
+    Healed(Small.AGAIN_OVERRIDES, BEATS_SILENT_OLD, "heartbeat"),
     Healed(Relaying.COMMIT_FIRST, SENDER, "relay"),
     Healed(Relaying.GAP_UNREAD, SENDER, "relay"),
 )

@@ -76,7 +76,8 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """`unsent` are commits that their senders have yet to publish, `seen` those that were published once."""
+    """`unsent` are commits that their senders have yet to publish, `seen` those that were published
+    once, which only a mutant asks."""
 
     head: int
     unsent: tuple[int, ...]
@@ -103,7 +104,7 @@ class Relay:
         left = Left(s.sender_deaths, s.worker_deaths, s.rebalances, s.kafka_losses, s.wipes)
         done = frozenset(range(1, s.handled + 1))
         mark = (0, s.handled) if s.handled else NO_MARK
-        return [State(s.handled, (), done, (), None, None, mark, done, s.handled, left)]
+        return [State(s.handled, (), frozenset(), (), None, None, mark, done, s.handled, left)]
 
     def steps(self, state: State) -> Steps:
         yield from self._senders(state)
@@ -125,11 +126,15 @@ class Relay:
             yield ("entry", n, "commits"), state._replace(head=n, unsent=(*state.unsent, n))
         for one in state.unsent:
             sent = state._replace(unsent=tuple(other for other in state.unsent if other != one))
-            yield ("entry", one, "is published"), _published(sent, one)
+            yield ("entry", one, "is published"), self._published(sent, one)
             # without a relay the last one must come through, so that there is somebody to find the gap
             if state.left.sender_deaths and (self.scene.relays or one < self.scene.entries):
                 left = state.left._replace(sender_deaths=state.left.sender_deaths - 1)
                 yield ("the sender of", one, "dies before it publishes"), sent._replace(left=left)
+
+    def _published(self, state: State, n: int) -> State:
+        seen = state.seen | {n} if self.mutant is Mutant.PUBLISHED_IS_ENOUGH else state.seen
+        return state._replace(events=(*state.events, n), seen=seen)
 
     def _relay(self, state: State) -> Steps:
         n = state.checked + 1
@@ -140,7 +145,7 @@ class Relay:
             yield ("the relay finds", n, "marked"), state._replace(checked=n)
         elif n not in state.events and (state.work is None or state.work.n != n):
             checked = n if self.mutant is Mutant.GOES_ON else state.checked
-            again = _published(state, n)._replace(checked=checked)
+            again = self._published(state, n)._replace(checked=checked)
             yield ("the relay publishes", n, "again"), again
 
     def _taken(self, state: State) -> State:
@@ -222,7 +227,3 @@ class Relay:
 
 def _is_marked(mark: Mark, n: int) -> bool:
     return mark[0] < n <= mark[1]
-
-
-def _published(state: State, n: int) -> State:
-    return state._replace(events=(*state.events, n), seen=state.seen | {n})
