@@ -22,7 +22,7 @@ lint:
 test *args:
     uv run pytest {{ args }}
 
-# the models of the append, every schedule and every mutant; --trace NAME, --wide, --write
+# the models of append and delivery, every schedule and every mutant; --of, --trace NAME, --wide, --write
 [working-directory: 'server/tests']
 models *args:
     uv run python -m model {{ args }}

@@ -68,6 +68,25 @@ def reaches[S: Hashable](model: Model[S], wanted: Callable[[S], bool]) -> Breach
     return explore(_Wanting(model, wanted)).breach
 
 
+def goes_round[S: Hashable](model: Model[S]) -> bool:
+    """Whether some schedule comes back to where it was; if none does, every schedule comes to an end."""
+    ways_in = dict.fromkeys(model.initial(), 0)
+    found = list(ways_in)
+    for state in found:
+        for after in {after for _, after in model.steps(state)}:
+            if after not in ways_in:
+                ways_in[after] = 0
+                found.append(after)
+            ways_in[after] += 1
+    free = [state for state in found if not ways_in[state]]
+    for state in free:
+        for after in {after for _, after in model.steps(state)}:
+            ways_in[after] -= 1
+            if not ways_in[after]:
+                free.append(after)
+    return len(free) < len(found)
+
+
 class _Search[S: Hashable]:
     """One run. `came_from` is both the set of known states and the way back to the start."""
 

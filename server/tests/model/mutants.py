@@ -39,7 +39,7 @@ class Break:
 
     mutant: StrEnum
     bounds: Bounds
-    falls: Promise
+    falls: StrEnum
 
     @property
     def name(self) -> str:

@@ -15,12 +15,12 @@ def tables() -> dict[str, str]:
         "held": held(HELD),
         "said": broken(SAID),
         "missing": broken(MISSING),
-        "elsewhere": _table(("rule", "where it is tested"), NOT_MODELLED),
+        "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
     }
 
 
 def held(all_bounds: Iterable[Bounds]) -> str:
-    return _table(("model", "scene", "in it", "states", "steps"), map(_held_row, all_bounds))
+    return table(("model", "scene", "in it", "states", "steps"), map(_held_row, all_bounds))
 
 
 def _held_row(bounds: Bounds) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def _held_row(bounds: Bounds) -> tuple[str, ...]:
 
 def broken(rules: Iterable[Rule]) -> str:
     head = ("rule", "mutant: instead …", "model, scene", "what falls", "steps", "states")
-    return _table(head, (row for rule in rules for row in _broken_rows(rule)))
+    return table(head, (row for rule in rules for row in _broken_rows(rule)))
 
 
 def _broken_rows(rule: Rule) -> Iterator[tuple[str, ...]]:
@@ -42,17 +42,17 @@ def _broken_rows(rule: Rule) -> Iterator[tuple[str, ...]]:
         yield (first, one.mutant.value, where, one.falls.value, str(length), f"{found.states:,}")
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def with_tables(text: str, new: dict[str, str]) -> str:
     """The page with its tables replaced; each stands between `<!-- name -->` and `<!-- end of name -->`."""
-    for name, table in new.items():
+    for name, lines in new.items():
         start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, found, rest = text.partition(start)
         if not found or end not in rest:
-            raise LookupError(f"{PAGE.name} has no place for the table {name!r}")
-        text = before + start + table + rest[rest.index(end) :]
+            raise LookupError(f"the page has no place for the table {name!r}")
+        text = before + start + lines + rest[rest.index(end) :]
     return text

@@ -1,7 +1,7 @@
 """The explorer, on machines whose answers are known."""
 
 import pytest
-from model.explore import Label, TooManyStatesError, explore, reaches
+from model.explore import Label, TooManyStatesError, explore, goes_round, reaches
 
 
 class Increments:
@@ -131,3 +131,15 @@ def test_what_can_be_reached_is_shown_and_what_cannot_is_not() -> None:
 def test_bounds_that_are_too_wide_are_refused() -> None:
     with pytest.raises(TooManyStatesError):
         explore(Walk(30), max_states=100)
+
+
+class Carousel(Walk):
+    """The same square, but from its far corner one gets back to the middle."""
+
+    def steps(self, state: tuple[int, int]) -> list[tuple[Label, tuple[int, int]]]:
+        return super().steps(state) or [(("back",), (1, 1))]
+
+
+def test_a_schedule_that_can_go_on_for_ever_is_told_from_those_that_end() -> None:
+    assert not goes_round(Walk(7))
+    assert goes_round(Carousel(7))

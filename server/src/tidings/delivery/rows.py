@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tidings.chats.model import ChatType, Membership, may_see, type_of
 from tidings.delivery import rules
-from tidings.delivery.model import News, Shown
+from tidings.delivery.model import Mark, News, Shown
 from tidings.delivery.ports import Audience, Log, Truth
 from tidings.delivery.previews import Previews
 from tidings.delivery.rules import Candidate, Run
@@ -62,7 +62,11 @@ class Rows:
         missed = None
         if small:
             members = await self._audience.everyone(chat)
-            missed = await self._small(chat, small, members, is_large=small[-1].sequence == since)
+            becomes_large = small[-1].sequence == since
+            missed = await self._small(chat, small, members, is_large=becomes_large)
+            if becomes_large:
+                # after every row: who finds a head knows that the rows have been told that the chat is large
+                await self._truth.raise_head(chat, News(head=Mark(since, small[-1].ordinal)))
         if large:
             missed = _lower(missed, await self._large(chat, large, since))
         return missed
@@ -102,8 +106,9 @@ class Rows:
             await self._take_from_all(chat, change, shown[change])
         top = rules.news_of(UserId(""), run)
         had = await self._truth.raise_head(chat, replace(top, shown=shown[newest] if newest else None))
-        below = max(had, since) + 1
-        return below if below < run[0].sequence else None
+        if had < since:
+            return since
+        return had + 1 if had + 1 < run[0].sequence else None
 
     async def _take_from_all(self, chat: ChatKey, change: Candidate, shown: Shown) -> None:
         """A redaction of what was said before the chat was large: rows of that time may show it still."""

@@ -76,11 +76,14 @@ def head_of(row: Row) -> int:
 
 
 def is_any_ahead(positions: Mapping[ChatId, int], rows: Iterable[Row]) -> bool:
-    """Of a small chat: only of these something is kept."""
+    """Of a small chat: only of these something is kept. Of an unknown one, what no device of the user has had yet."""
     return any(
-        not row.known.is_large and row.chat in positions and positions[row.chat] < head_of(row)
-        for row in rows
+        not row.known.is_large and positions.get(row.chat, _delivered(row)) < head_of(row) for row in rows
     )
+
+
+def _delivered(row: Row) -> int:
+    return row.delivered.sequence if row.delivered else 0
 
 
 def _ahead(row: Row, position: int, kept: Kept) -> Ahead:

@@ -1,0 +1,246 @@
+"""A connection: "a chat's entries come in sequence order without holes", whatever is pushed, and in whichever order.
+
+One device, one chat. Each entry is pushed once or more to the newest route, at any time after its commit, in any
+order; an old socket may be pushed to as well. A push ahead of the next makes the gateway read the range between,
+which takes its time. Frames take theirs too, and those under way are lost with their socket. A device may connect
+anew while it still reads the old socket, on which it does not rest from then on. A socket that takes more than its bound is closed, and says so.
+
+Bounds: entries and faults of the scene; two frames under way.
+
+Abstracted: rows and routes are in `small.py`. A row is at least as far as the furthest push, at most at
+the head.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from model.explore import Label
+from model.receiving.promises import Promise
+
+INSTALLED, REGISTERED, RESUMED = range(3)
+
+
+class Mutant(StrEnum):
+    AHEAD_AS_IT_IS = "a push ahead of the next is sent as it is"
+    OVERTAKES = "a push is sent at once while a range is being read"
+    LOST_WHILE_READING = "a push that comes while a range is being read is dropped"
+    KEPT_UNCHECKED = "what came while a range was being read is sent whatever the position"
+    WEAK_RANGE = "a range is read with eventual consistency"
+    FROM_SENT = "a device resumes from what was sent to it, not from what it holds"
+    SILENT_DROP = "a frame above the bound is dropped, and the socket stays"
+    STAYS_WITH_OLD = "a device whose new socket breaks stays with the old one"
+    CLIENT_TAKES_ALL = "a client takes every frame, whatever its position"
+
+
+@dataclass(frozen=True)
+class Scene:
+    entries: int = 3
+    drops: int = 0
+    handovers: int = 0
+    repeats: int = 0
+    bound: int = 9
+
+
+class Left(NamedTuple):
+    """Faults that may still come."""
+
+    drops: int
+    handovers: int
+    repeats: int
+
+
+class Conn(NamedTuple):
+    """`position` is up to where was sent; `reading` up to where a range is being read, 0 if none is."""
+
+    position: int
+    phase: int = INSTALLED
+    reading: int = 0
+    waiting: tuple[int, ...] = ()
+    frames: tuple[int, ...] = ()
+    is_closed: bool = False
+
+
+class State(NamedTuple):
+    """`conns`: the newest last; `told` is the furthest that any socket was sent, which only a mutant asks."""
+
+    head: int
+    owed: tuple[int, ...]
+    position: int
+    told: int
+    conns: tuple[Conn, ...]
+    left: Left
+    fault: Promise | None = None
+
+
+type Steps = Iterator[tuple[Label, State]]
+
+
+class Connection:
+    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
+        self.scene = scene
+        self.mutant = mutant
+
+    def initial(self) -> Iterable[State]:
+        return [State(0, (), 0, 0, (), Left(self.scene.drops, self.scene.handovers, self.scene.repeats))]
+
+    def steps(self, state: State) -> Steps:
+        n = state.head + 1
+        if n <= self.scene.entries:
+            yield ("entry", n, "commits"), state._replace(head=n, owed=(*state.owed, n))
+        yield from self._pushes(state)
+        yield from self._device(state)
+        for number, conn in enumerate(state.conns):
+            yield from self._socket(state, number, conn)
+
+    def _pushes(self, state: State) -> Steps:
+        for n in state.owed:
+            paid = state._replace(owed=tuple(other for other in state.owed if other != n))
+            yield ("entry", n, "is pushed"), self._pushed(paid, _route(state), n)
+        if state.left.repeats:
+            left = state.left._replace(repeats=state.left.repeats - 1)
+            for number in range(len(state.conns)):
+                for n in range(1, state.head + 1):
+                    again = self._pushed(state._replace(left=left), number, n)
+                    yield ("entry", n, "is pushed once more, to socket", number), again
+
+    def _pushed(self, state: State, number: int, n: int) -> State:
+        """Nobody there, or not yet registered: what is owed no more stands in the row."""
+        conn = state.conns[number] if state.conns else None
+        if conn is None or conn.phase == INSTALLED or conn.is_closed:
+            return state
+        if conn.phase == RESUMED and not conn.reading:
+            return self._sent_up_to(state, number, conn, n)
+        if self.mutant is Mutant.LOST_WHILE_READING and conn.reading:
+            return state
+        if self.mutant is Mutant.OVERTAKES and conn.reading and n > conn.position:
+            return self._sent(state, number, conn, [n])
+        kept = conn._replace(waiting=tuple(sorted({*conn.waiting, n})))
+        return _with(state, number, kept)
+
+    def _sent_up_to(self, state: State, number: int, conn: Conn, n: int) -> State:
+        if n <= conn.position:
+            return state
+        if n == conn.position + 1 or self.mutant is Mutant.AHEAD_AS_IT_IS:
+            return self._sent(state, number, conn, [n])
+        return _with(state, number, conn._replace(reading=n))
+
+    def _sent(self, state: State, number: int, conn: Conn, sequences: Iterable[int]) -> State:
+        fault = state.fault
+        for n in sequences:
+            if len(conn.frames) == self.scene.bound:
+                if self.mutant is not Mutant.SILENT_DROP:
+                    conn = conn._replace(is_closed=True, reading=0, waiting=())
+                    break
+                conn = conn._replace(position=n)
+                continue
+            if n != conn.position + 1:
+                fault = fault or (Promise.NO_HOLE if n > conn.position else Promise.IN_ORDER)
+            conn = conn._replace(position=n, frames=(*conn.frames, n))
+        told = max(state.told, conn.position) if self.mutant is Mutant.FROM_SENT else 0
+        return _with(state, number, conn)._replace(fault=fault, told=told)
+
+    def _device(self, state: State) -> Steps:
+        handover = bool(state.left.handovers) and len(state.conns) == 1
+        if state.conns and not handover:
+            return
+        left = state.left._replace(handovers=state.left.handovers - 1) if state.conns else state.left
+        start = state.told if self.mutant is Mutant.FROM_SENT else state.position
+        conns = (*state.conns, Conn(start))
+        yield ("the device connects, and holds", state.position), state._replace(conns=conns, left=left)
+
+    def _socket(self, state: State, number: int, conn: Conn) -> Steps:
+        if conn.frames:
+            yield ("the device gets", conn.frames[0], "from socket", number), self._taken(state, number, conn)
+        elif conn.is_closed:
+            yield ("socket", number, "was closed: 'reconnect and resume'"), self._broke(state, number)
+        if not conn.is_closed:
+            yield from self._gateway(state, number, conn)
+        if state.left.drops:
+            left = state.left._replace(drops=state.left.drops - 1)
+            yield ("socket", number, "breaks"), self._broke(state, number)._replace(left=left)
+
+    def _broke(self, state: State, number: int) -> State:
+        """The route went with the newest socket, so its device rests on no older one."""
+        is_newest = number == len(state.conns) - 1
+        stays = self.mutant is Mutant.STAYS_WITH_OLD
+        return state._replace(conns=()) if is_newest and not stays else _without(state, number)
+
+    def _taken(self, state: State, number: int, conn: Conn) -> State:
+        """The client's rule: what it holds already it does not take again."""
+        n, *rest = conn.frames
+        there = _with(state, number, conn._replace(frames=tuple(rest)))
+        if n <= state.position and self.mutant is not Mutant.CLIENT_TAKES_ALL:
+            return there
+        fault = None if n == state.position + 1 else Promise.ONCE
+        return there._replace(position=n, fault=state.fault or fault)
+
+    def _gateway(self, state: State, number: int, conn: Conn) -> Steps:
+        if conn.phase == INSTALLED:
+            registered = conn._replace(phase=REGISTERED)
+            yield ("socket", number, "is registered"), _with(state, number, registered)
+        elif conn.phase == REGISTERED:
+            for row in range(_highest_pushed(state), state.head + 1):
+                resumed = conn._replace(phase=RESUMED, reading=row if row > conn.position else 0)
+                read = _with(state, number, resumed)
+                yield (
+                    ("for socket", number, "the row says", row),
+                    read if resumed.reading else self._drained(read, number),
+                )
+        elif conn.reading:
+            yield from self._range_read(state, number, conn)
+        elif len(state.conns) > 1 and number == len(state.conns) - 1:
+            yield ("the old socket is closed",), state._replace(conns=state.conns[1:])
+
+    def _range_read(self, state: State, number: int, conn: Conn) -> Steps:
+        whole = range(conn.position + 1, conn.reading + 1)
+        read = self._drained(self._sent(state, number, conn._replace(reading=0), whole), number)
+        yield ("for socket", number, "the log is read up to", conn.reading), read
+        if self.mutant is Mutant.WEAK_RANGE and len(whole) > 1:
+            short = self._sent(state, number, conn._replace(reading=0), [*whole[:-2], whole[-1]])
+            yield ("for socket", number, "the log is read, without its last"), self._drained(short, number)
+
+    def _drained(self, state: State, number: int) -> State:
+        """What came meanwhile, above the position; it may be ahead again."""
+        while state.conns[number].waiting and not state.conns[number].reading:
+            n, *rest = state.conns[number].waiting
+            conn = state.conns[number]._replace(waiting=tuple(rest))
+            if self.mutant is Mutant.KEPT_UNCHECKED:
+                state = self._sent(state, number, conn, [n])
+            else:
+                state = self._sent_up_to(_with(state, number, conn), number, conn, n)
+        return state
+
+    def broken(self, state: State) -> str | None:
+        return state.fault
+
+    def broken_by_step(self, before: State, after: State) -> None:
+        """No rule."""
+
+    def broken_at_end(self, state: State) -> str | None:
+        return Promise.ARRIVED if state.position < state.head else None
+
+    def show(self, state: State) -> str:
+        sockets = [
+            f"socket {number}: sent {conn.position}, under way {conn.frames}, waiting {conn.waiting}"
+            for number, conn in enumerate(state.conns)
+        ]
+        return " | ".join([f"head {state.head}, device at {state.position}", *sockets])
+
+
+def _highest_pushed(state: State) -> int:
+    return max((n for n in range(1, state.head + 1) if n not in state.owed), default=0)
+
+
+def _route(state: State) -> int:
+    """The newest socket that is registered; an old one that registers late is in `small.py`."""
+    return max((number for number, conn in enumerate(state.conns) if conn.phase != INSTALLED), default=0)
+
+
+def _with(state: State, number: int, conn: Conn) -> State:
+    return state._replace(conns=(*state.conns[:number], conn, *state.conns[number + 1 :]))
+
+
+def _without(state: State, number: int) -> State:
+    return state._replace(conns=(*state.conns[:number], *state.conns[number + 1 :]))

@@ -1,0 +1,30 @@
+"""The tables of docs/explanation/delivery-models.md, written from what the models find."""
+
+from pathlib import Path
+
+from model.page import broken, held, table
+from model.receiving.cases import HELD
+from model.receiving.mutants import HEALED, MISSING, NOT_MODELLED, SAID, SPARED, Healed, Spared
+
+PAGE = Path(__file__).parents[4] / "docs" / "explanation" / "delivery-models.md"
+
+
+def tables() -> dict[str, str]:
+    """The tables that a test holds against the page; the wide one is written by hand of `just models --wide`."""
+    return {
+        "held": held(HELD),
+        "said": broken(SAID),
+        "missing": broken(MISSING),
+        "healed": table(("mutant: instead …", "model, scene", "healed by"), map(_healed_row, HEALED)),
+        "spared": table(("mutant: instead …", "model, scenes", "why it may"), map(_spared_row, SPARED)),
+        "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
+    }
+
+
+def _spared_row(one: Spared) -> tuple[str, ...]:
+    scenes = ", ".join(bounds.scene for bounds in one.scenes)
+    return (one.mutant.value, f"`{one.scenes[0].model}.{one.mutant.name}`, {scenes}", one.why)
+
+
+def _healed_row(one: Healed) -> tuple[str, ...]:
+    return (one.mutant.value, f"`{one.bounds.model}.{one.mutant.name}`, {one.bounds.scene}", f"the {one.by}")
