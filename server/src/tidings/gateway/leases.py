@@ -61,8 +61,9 @@ class Leases:
                 seat.is_routed = False
                 self._again(seat)
         for key in renewed.elsewhere:
+            # which of the two sockets the device rests on is not known here: it comes back on the one that counts
             if (seat := self._same(key, epochs[key])) is not None:
-                seat.connected.close(CloseCode.REPLACED)
+                seat.connected.close(CloseCode.TRY_LATER)
 
     def _same(self, key: DeviceKey, epoch: int) -> Seat | None:
         """Who has registered anew since he was asked about is another matter."""

@@ -131,11 +131,11 @@ class Routed:
 
     def left(self, seat: Seat) -> None:
         """Also more than once: what a resume builds up after the end of its device is taken down again."""
-        seat.is_gone, seat.is_live = True, False
+        seat.is_gone, seat.is_live, seat.is_routed = True, False, False
         self.rooms.leave_all(seat)
-        if seat.is_routed:
-            seat.is_routed = False
+        if seat.epoch:
             self._removals.add((seat.key, seat.epoch))
+            seat.epoch = 0
 
     def said(self, room: Room, payload: bytes, /) -> None:
         for word in self._words(payload):
@@ -146,10 +146,14 @@ class Routed:
         self._missed.add(room)
 
     def _hear(self, heard: Heard) -> None:
-        """What was said before the channel stood, or while it was lost, nobody has heard: everybody resumes."""
+        """What was said before the channel stood, or while it was lost, nobody has heard: everybody resumes.
+
+        Under a new route each: whoever found nobody listening may still be about to delete the one that he knew.
+        """
         match heard:
             case Standing():
                 for seat in self._hub:
+                    seat.is_routed = False
                     self.resuming.again(seat)
             case Lost():
                 pass

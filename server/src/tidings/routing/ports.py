@@ -29,7 +29,11 @@ class Renewed(NamedTuple):
 
 class Routes(Protocol):
     async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
-        """The device is here from now on, with an epoch above all that it had, for as long as a lease runs."""
+        """A new socket: the device is here from now on, with an epoch above all that it had, while a lease runs."""
+        ...
+
+    async def register_again(self, device: DeviceKey, gateway: GatewayId, had: int) -> Registered | None:
+        """A socket that had a route before, of this epoch. None: another socket's route stands there, and it stays."""
         ...
 
     async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:

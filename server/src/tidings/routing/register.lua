@@ -1,5 +1,7 @@
 -- KEYS[1]: a user's routes, a hash of "<gateway> <epoch> <lease end, ms>" by device.
--- ARGV: device, gateway, lease in ms. Returns the epoch, then gateway and epoch of the route that it replaces, if any.
+-- ARGV: device, gateway, lease in ms, and for a socket that had a route before the epoch of that (0: it is new).
+-- Returns the epoch, then gateway and epoch of the route that it replaces, if any. Epoch 0: another socket's route
+-- stands there, and only a new socket takes over from it.
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now_us / 1000)
@@ -16,6 +18,9 @@ end
 local epoch, gateway, old = now_us, false, false
 if before then
   gateway, old = string.match(before, '^(%S+) (%d+) ')
+  if ARGV[4] ~= '0' and (gateway ~= ARGV[2] or old ~= ARGV[4]) then
+    return { '0', gateway, old }
+  end
   -- clocks are set back now and then: a newer route must never have the lower epoch
   epoch = math.max(epoch, tonumber(old) + 1)
 end

@@ -42,14 +42,20 @@ class RedisRoutes:
         self._lease_ms = round(lease_s * 1000)
 
     async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
-        with _away():
-            reply = await self._redis.run(
-                REGISTER, [self._key(device.tenant, device.user)], device.device, gateway, self._lease_ms
-            )
-        epoch, *before = cast("list[bytes]", reply)
+        epoch, *before = await self._register(device, gateway, 0)
         if not before:
             return Registered(int(epoch), None)
         return Registered(int(epoch), Route(device.device, GatewayId(before[0].decode()), int(before[1])))
+
+    async def register_again(self, device: DeviceKey, gateway: GatewayId, had: int) -> Registered | None:
+        epoch, *_ = await self._register(device, gateway, had)
+        return Registered(int(epoch), None) if int(epoch) else None
+
+    async def _register(self, device: DeviceKey, gateway: GatewayId, had: int) -> list[bytes]:
+        key = self._key(device.tenant, device.user)
+        with _away():
+            reply = await self._redis.run(REGISTER, [key], device.device, gateway, self._lease_ms, had)
+        return cast("list[bytes]", reply)
 
     async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
         """One call for each user, however many devices he has here."""

@@ -154,3 +154,17 @@ async def test_a_clock_that_was_set_back_does_not_make_the_newer_route_the_older
         now = await routes(redis).register(PHONE, TWO)
     assert now.before == Route(PHONE.device, ONE, tomorrow_us)
     assert now.epoch == tomorrow_us + 1
+
+
+async def test_only_a_new_socket_takes_over_from_another(servers: Servers, connect: Connect) -> None:
+    """After a loss an old socket may come first or last: it never drives out the one that the device rests on."""
+    async with connect(servers) as redis:
+        known = routes(redis)
+        old, new = await known.register(PHONE, ONE), await known.register(PHONE, TWO)
+        assert await known.register_again(PHONE, ONE, old.epoch) is None
+        again = await known.register_again(PHONE, TWO, new.epoch)
+        assert again is not None
+        assert again.epoch > new.epoch
+        assert await known.of(ACME, [ANNA]) == {ANNA: [Route(PHONE.device, TWO, again.epoch)]}
+        await redis.write("DEL", redis.keys.key(ACME, ANNA, "routes"))
+        assert await known.register_again(PHONE, ONE, old.epoch) is not None

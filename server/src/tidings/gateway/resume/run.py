@@ -24,7 +24,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId
 from tidings.kernel.pauses import Pauses
 from tidings.messages.model import Entry
-from tidings.routing.model import GatewayId, Replaced, Route, encode
+from tidings.routing.model import GatewayId, Registered, Replaced, Route, encode
 from tidings.routing.ports import Line, Routes, RoutesAwayError
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Resume, Resumed
@@ -164,15 +164,21 @@ class Resuming:
         if seat.is_routed:
             return None
         try:
-            done = await self._parts.routes.register(seat.key, self._gateway)
+            done = await self._route(seat)
         except RoutesAwayError:
             return None
-        had, seat.epoch, seat.is_routed = seat.epoch, done.epoch, True
-        if had and done.before is not None and done.before.epoch > had:
-            # its route was lost and made anew elsewhere before we came: the device is there, this is an old socket
-            seat.connected.close(CloseCode.REPLACED)
+        if done is None:
+            # its route was lost, and the device came in elsewhere before we did: only a new socket takes over
+            seat.connected.close(CloseCode.TRY_LATER)
             return None
+        seat.epoch, seat.is_routed = done.epoch, True
         return done.before
+
+    async def _route(self, seat: Seat) -> Registered | None:
+        routes = self._parts.routes
+        if not seat.epoch:
+            return await routes.register(seat.key, self._gateway)
+        return await routes.register_again(seat.key, self._gateway, seat.epoch)
 
     async def _rows(self, seat: Seat) -> list[Row]:
         rows = await self._parts.rows.rows(seat.key.tenant, seat.user)
