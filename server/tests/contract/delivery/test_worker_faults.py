@@ -105,7 +105,7 @@ def test_what_comes_again_to_who_has_done_it_costs_nothing_and_restores_a_lost_m
         news = office.committed()
         await office.worker.handle(news)
         calls, heard = dict(_calls(office)), len(here.payloads)
-        await office.redis.write("DEL", office.redis.keys.key(chat.tenant, chat.chat, "handled"))
+        await forget_mark(office, chat)
         await office.worker.handle(news[2:4])
         assert await office.mark(chat) == 8
         await office.new_worker().handle(news)
@@ -190,6 +190,46 @@ def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_next_ent
         assert [each.entry.sequence for each in await office.queue(CLEO)] == [2, 6]
 
     work(day)
+
+
+def test_a_redis_that_comes_back_empty_takes_nothing_from_who_remembers(work: Work) -> None:
+    """It was away, then it forgot: the next entry alone would be marked as if all before it had been handled."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        news = office.committed()
+        await office.worker.handle(news[:2])
+        office.is_cut = True
+        await office.worker.handle(news[2:7])
+        office.is_cut = False
+        await forget_mark(office, chat)
+        await office.worker.handle(news[7:])
+        assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
+        assert [each.entry.sequence for each in await office.queue(CLEO)] == [2, 6]
+
+    work(day)
+
+
+def test_a_mark_that_fell_back_is_brought_up_again(work: Work) -> None:
+    """As after a fail-over to a Redis that had not heard of the newest."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        news = office.committed()
+        await office.worker.handle(news[:7])
+        await forget_mark(office, chat)
+        await office.marks.mark(chat, 1, 3)
+        await office.worker.handle(news[7:])
+        assert await office.mark(chat) == 8
+        assert here.got(chat, "ben-phone")[-5:] == [8, 4, 5, 6, 7]
+
+    work(day)
+
+
+async def forget_mark(office: Office, chat: ChatKey) -> None:
+    await office.redis.write("DEL", office.redis.keys.key(chat.tenant, chat.chat, "handled"))
 
 
 def test_what_redis_lost_comes_again_by_the_relay_and_is_pushed_then(work: Work) -> None:

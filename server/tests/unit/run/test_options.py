@@ -11,6 +11,7 @@ from tidings.limits.model import Kind, Policy
 from tidings.run.api import BUILDS
 from tidings.run.options import (
     cursor_secrets,
+    kafka_connection,
     limit_policies,
     otlp_headers,
     process_options,
@@ -53,8 +54,10 @@ def test_every_fault_is_told_at_once_and_no_secret(given: Given) -> None:
     assert "hunter2" not in caught.value.message
 
 
-def test_the_defaults_and_an_engine_are_enough(given: Given) -> None:
-    refuse_faulty(given.settings(DYNAMO_ENDPOINT="aws", REDIS_URL="redis://cache"), BUILDS)
+def test_the_defaults_and_the_engines_are_enough(given: Given) -> None:
+    engines = {"DYNAMO_ENDPOINT": "aws", "REDIS_URL": "redis://cache", "KAFKA_BOOTSTRAP_SERVERS": "b1:9092"}
+    refuse_faulty(given.settings(**engines), BUILDS)
+    assert kafka_connection(given.settings(**engines)).topic("messages") == "tidings-messages"
 
 
 def test_rates_are_counted_per_second_minute_hour_and_day(given: Given) -> None:
