@@ -56,7 +56,7 @@ def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post:
         await two.routed._world.routes.register(two_key := one.seat(BEN).key, two.id)
         assert older.closed is None
         await one.routed.leases.beat()
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.REPLACED, WITHIN_S)
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
         (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
         assert (route.device, route.gateway) == (two_key.device, two.id)
 
@@ -70,11 +70,12 @@ def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: PlayPost) ->
         older = await one.live(BEN)
         seat = one.seat(BEN)
         await two.routed._world.routes.register(seat.key, two.id)
-        seat.is_routed = (
-            False  # a heartbeat has found it gone; before it is made anew the device came in elsewhere
-        )
+        # a heartbeat has found it gone; before it is made anew the device came in elsewhere
+        seat.is_routed = False
         one.routed.resuming.again(seat)
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.REPLACED, WITHIN_S)
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
+        assert route.gateway == two.id
 
     play_post(scene)
 
