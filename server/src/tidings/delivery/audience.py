@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from tidings.chats.model import ChatType, Membership, type_of
-from tidings.delivery.ports import Chats, Crowd
+from tidings.delivery.ports import Crowd, Members
 from tidings.kernel.ids import ChatKey
 
 
 class ReadAudience:
     """Strong reads after the commit: what they show is as of the entry, or later."""
 
-    def __init__(self, chats: Chats) -> None:
+    def __init__(self, chats: Members) -> None:
         self._chats = chats
 
     async def of(self, chat: ChatKey, as_of: int) -> Crowd:

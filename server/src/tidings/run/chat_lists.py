@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from tidings.chats.directs import Directs
 from tidings.chats.store import DynamoRows
 from tidings.delivery.after_commit import AfterCommit
 from tidings.delivery.audience import ReadAudience
@@ -19,18 +20,23 @@ from tidings.platform.dynamo.client import Client
 
 
 class ChatLists(NamedTuple):
-    """`after_commit` is given to the append as `World.told`, started after its client and stopped before it."""
+    """`after_commit` is given to the append as `World.told`, started after its client and stopped before it.
+
+    `directs` is what the process knows of direct chats, for whoever else reads.
+    """
 
     rows: Rows
     after_commit: AfterCommit
     marking: Marking
     chat_list: ChatList
     statuses: Statuses
+    directs: Directs
 
 
 def join_chat_lists(client: Client, keys: Keys, clock: Clock) -> ChatLists:
     chats, log, lists = DynamoRows(client, clock), DynamoReader(client), DynamoLists(client)
-    watermarks, audience = DynamoWatermarks(client, clock), ReadAudience(chats)
+    directs, watermarks = Directs(chats), DynamoWatermarks(client, clock)
+    audience = ReadAudience(directs)
     rows = Rows(DynamoTruth(client), audience, log, Previews(keys, words))
     return ChatLists(
         rows,
@@ -38,6 +44,7 @@ def join_chat_lists(client: Client, keys: Keys, clock: Clock) -> ChatLists:
         Marking(watermarks, lists, chats, log),
         ChatList(lists, watermarks, chats, keys, clock),
         Statuses(audience, watermarks),
+        directs,
     )
 
 
