@@ -75,11 +75,15 @@ def edge_of(request: Request) -> Edge:
 
 
 async def admit(request: Request) -> Call:
-    """The address first: who guesses credentials is slowed down before they are looked at."""
+    """Who is refused is counted by his address. Once that has no more, its credentials are not looked at any more."""
     edge, address = edge_of(request), address_of(request)
-    await _count(request, edge, address)
-    principal = await edge.services.credentials.verify(bearer_of(request))
-    user = acting(principal, request.headers.get(_NAMED))
+    _heed(request, edge.services.limits.turned_away(address))
+    try:
+        principal = await edge.services.credentials.verify(bearer_of(request))
+        user = acting(principal, request.headers.get(_NAMED))
+    except TidingsError:
+        await _count(request, edge, address)
+        raise
     await _count(request, edge, address, principal, user)
     return Call(edge, principal, user)
 
@@ -107,7 +111,10 @@ def _user_named(text: str) -> UserId:
 async def _count(
     request: Request, edge: Edge, address: str, principal: Principal | None = None, user: UserId | None = None
 ) -> None:
-    allowance = await edge.services.limits.admit(address, principal, user)
+    _heed(request, await edge.services.limits.admit(address, principal, user))
+
+
+def _heed(request: Request, allowance: Allowance | None) -> None:
     if allowance is None:
         return
     request.state.allowance = allowance
