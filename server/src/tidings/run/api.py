@@ -73,9 +73,7 @@ class Joined:
     def services(self, requests: Telemetry) -> Services:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
-        cases = wiring.use_cases(
-            client, keys, self.host.clock, self.lists.after_commit, self.lists.directs
-        )
+        cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit, self.lists.directs)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         return Services(
             credentials=credentials_of(self.accounts, people),

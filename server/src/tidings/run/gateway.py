@@ -119,9 +119,7 @@ class Joined:
 
     def _cases(self) -> UseCases:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
-        cases = wiring.use_cases(
-            client, keys, self.host.clock, self.lists.after_commit, self.lists.directs
-        )
+        cases = wiring.use_cases(client, keys, self.host.clock, self.lists.after_commit, self.lists.directs)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         return UseCases(
