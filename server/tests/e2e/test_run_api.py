@@ -143,6 +143,21 @@ def test_when_one_of_several_dies_the_others_stop_and_the_code_tells(start: Star
     assert len(several.events("process stopped")) == 1
 
 
+def test_when_the_parent_is_killed_its_processes_stop_in_order(start: Start) -> None:
+    several = start("--processes", "2")
+    eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
+    children = psutil.Process(several.popen.pid).children()
+    try:
+        several.popen.kill()
+        gone, alive = psutil.wait_procs(children, timeout=60)
+        assert (len(gone), alive) == (2, [])
+        eventually(lambda: len(several.events("process stopped")) == 2 or None, "both stopped in order")
+    finally:
+        for child in children:
+            if child.is_running():
+                child.kill()
+
+
 def test_faulty_settings_end_with_2_and_all_faults_are_told(start: Start) -> None:
     api = start(
         TIDINGS_API_CURSOR_SECRET="short",

@@ -1,6 +1,7 @@
-"""The signature of a token, by joserfc: checked for users' tokens, made for `tidings token mint`. Pure."""
+"""The signature of a token, by joserfc: checked for users' tokens, made for `tidings token mint`."""
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, override
 
@@ -31,6 +32,33 @@ def check_signature(token: str, key: PublicKey) -> None:
         jws.deserialize_compact(token, key.key, registry=_REGISTRY)
     except (JoseError, ValueError) as error:
         raise RefusedError(f"its signature is not that of key {key.kid}: {type(error).__name__}") from error
+
+
+class Signatures:
+    """Those that were good, by the digest of their token: who comes back with it is spared the dearest part.
+
+    That a key signed a token stays true. Whether the key is still the tenant's, and the rest of what the token says,
+    is looked at each time by whoever asks here.
+    """
+
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self._good: OrderedDict[bytes, PublicKey] = OrderedDict()
+
+    def check(self, digest: bytes, token: str, key: PublicKey) -> None:
+        """Raises `RefusedError`."""
+        known = self._good.get(digest)
+        if known is None or not _is_same(known, key):
+            check_signature(token, key)
+        self._good[digest] = key
+        self._good.move_to_end(digest)
+        if len(self._good) > self._kept:
+            self._good.popitem(last=False)
+
+
+def _is_same(one: PublicKey, other: PublicKey) -> bool:
+    """Also if it was read anew."""
+    return one is other or one.key.as_dict() == other.key.as_dict()
 
 
 def sign(claims: Mapping[str, Any], private: Jwk) -> str:

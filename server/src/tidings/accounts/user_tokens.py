@@ -12,7 +12,7 @@ from tidings.accounts.claims import Claims, read_claims
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import ALGORITHMS, MAX_KID_BYTES, PublicKey
 from tidings.accounts.refusals import RefusedError, refusal
-from tidings.accounts.signatures import check_signature
+from tidings.accounts.signatures import Signatures
 from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_object, split
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId
@@ -21,11 +21,15 @@ from tidings.tenants.model import Tenant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPolicy:
-    """`kept_s`: how long a token that was verified is taken again without a look at keys and settings."""
+    """`kept_s`: how long a token that was verified is taken again without a look at keys and settings.
+
+    `signed_count`: of so many it is remembered that their signature was good, for whenever they come again.
+    """
 
     max_lifetime_s: float = 86_400.0
     kept_s: float = 10.0
     kept_count: int = 20_000
+    signed_count: int = 50_000
 
 
 class TenantSource(Protocol):
@@ -50,10 +54,11 @@ class UserTokens:
         self._clock = clock
         self._policy = policy
         self._verified: OrderedDict[bytes, _Verified] = OrderedDict()
+        self._signatures = Signatures(policy.signed_count)
 
     async def verify(self, token: str) -> Principal:
         """Raises `credential_invalid` or `credential_expired`; `keys_unavailable` while there is nothing to ask."""
-        digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        digest = _digest(token)
         if (again := self._recall(digest)) is not None:
             return again
         try:
@@ -64,7 +69,7 @@ class UserTokens:
         return principal
 
     async def examine(self, token: str) -> Principal:
-        """Raises `RefusedError`, which says why. Remembers nothing."""
+        """Raises `RefusedError`, which says why. Remembers of it only that its signature was good."""
         segments = split(token)
         header, claims = read_object(segments.header, "header"), read_object(segments.claims, "claims")
         algorithm, kid = _check_header(header)
@@ -73,7 +78,7 @@ class UserTokens:
         if key is None:
             raise RefusedError(f"{tenant.id} has no key {kid!r}: neither registered nor at its JWKS URL")
         self._check_key(key, algorithm)
-        check_signature(token, key)
+        self._signatures.check(_digest(token), token, key)
         said = read_claims(claims)
         said.check(tenant, self._clock.now_ms() / 1000, self._policy.max_lifetime_s)
         return _principal(said)
@@ -107,6 +112,10 @@ class UserTokens:
         self._verified[digest] = _Verified(principal, self._clock.monotonic() + self._policy.kept_s)
         if len(self._verified) > self._policy.kept_count:
             self._verified.popitem(last=False)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
 def _check_header(header: Json) -> tuple[str, str]:

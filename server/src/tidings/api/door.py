@@ -3,7 +3,6 @@
 Both do so before a byte of the body is read. The tenant comes from the credential alone.
 """
 
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any, override
 
@@ -18,12 +17,11 @@ from tidings.api.cursors import Cursors
 from tidings.api.faults import told_faults
 from tidings.api.options import Options
 from tidings.api.ports import Allowance
+from tidings.api.reading import Handler, reading, served
 from tidings.api.schemas.ids import USER_ID, UserName
 from tidings.api.services import Services
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-
-type Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _SCHEME = "bearer "
 _NAMED = "tidings-user"
@@ -75,11 +73,15 @@ def edge_of(request: Request) -> Edge:
 
 
 async def admit(request: Request) -> Call:
-    """The address first: who guesses credentials is slowed down before they are looked at."""
+    """Who is refused is counted by his address. Once that has no more, its credentials are not looked at any more."""
     edge, address = edge_of(request), address_of(request)
-    await _count(request, edge, address)
-    principal = await edge.services.credentials.verify(bearer_of(request))
-    user = acting(principal, request.headers.get(_NAMED))
+    _heed(request, edge.services.limits.turned_away(address))
+    try:
+        principal = await edge.services.credentials.verify(bearer_of(request))
+        user = acting(principal, request.headers.get(_NAMED))
+    except TidingsError:
+        await _count(request, edge, address)
+        raise
     await _count(request, edge, address, principal, user)
     return Call(edge, principal, user)
 
@@ -107,7 +109,10 @@ def _user_named(text: str) -> UserId:
 async def _count(
     request: Request, edge: Edge, address: str, principal: Principal | None = None, user: UserId | None = None
 ) -> None:
-    allowance = await edge.services.limits.admit(address, principal, user)
+    _heed(request, await edge.services.limits.admit(address, principal, user))
+
+
+def _heed(request: Request, allowance: Allowance | None) -> None:
     if allowance is None:
         return
     request.state.allowance = allowance
@@ -171,6 +176,20 @@ class Open(APIRoute):
 
 
 class Guarded(Open):
+    """What only reads goes the short way."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - the framework's own arguments
+        super().__init__(*given, **more)
+        if (handle := reading(self)) is not None:
+            self.app = served(self._guarding(handle))
+
+    def _guarding(self, handle: Handler) -> Handler:
+        async def guarded(request: Request) -> Response:
+            await self.let_in(request)
+            return await handle(request)
+
+        return guarded
+
     @override
     async def let_in(self, request: Request) -> None:
         request.state.call = await admit(request)

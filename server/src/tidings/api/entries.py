@@ -15,7 +15,7 @@ from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatKey, UserId, message_id
 from tidings.messages.content import Content
 from tidings.messages.history import Page, Shown
-from tidings.messages.model import Entry
+from tidings.messages.model import Entry, Kind
 
 _AS_IT_IS = ("content_type", "refers_to", "emoji", "name", "role", "member_count")
 _TIMES = {
@@ -63,8 +63,21 @@ def _entry(chat: ChatKey, shown: Shown, reader: UserId, status: Status | None) -
         out["status"] = status.tick
     if content is not None:
         _add_content(out, content)
-    _add_rest(out, entry)
+    if not _is_untouched(entry):
+        _add_rest(out, entry)
     return out
+
+
+def _is_untouched(entry: Entry) -> bool:
+    """A message as it was sent, as nearly all are: what `_add_rest` looks for is not there."""
+    return (
+        entry.kind is Kind.MESSAGE
+        and entry.content_type is None
+        and entry.visible_until_ms is None
+        and entry.edited_at_ms is None
+        and entry.redacted_at_ms is None
+        and not entry.reaction_counts
+    )
 
 
 def _add_content(out: dict[str, Any], content: Content) -> None:

@@ -46,10 +46,14 @@ class Allowance:
 
 
 class Limits(Protocol):
+    def turned_away(self, address: str, /) -> Allowance | None:
+        """Of an address that nothing is known of: is it in vain to ask for it? Known here, without waiting."""
+        ...
+
     async def admit(
         self, address: str, principal: Principal | None, user: UserId | None, /
     ) -> Allowance | None:
-        """Takes one from each bucket. Without a principal: an address that nothing is known of yet.
+        """Takes one from each bucket. Without a principal: an address that nothing is known of.
 
         None: nothing is limited. Never raises for an engine that is away.
         """
@@ -69,6 +73,9 @@ class Telemetry(Protocol):
 
 
 class NoLimits:
+    def turned_away(self, address: str, /) -> None:
+        del address
+
     async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> None:
         del address, principal, user
 

@@ -145,4 +145,7 @@ def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple
 
 
 def may_see(intervals: Iterable[Interval], sequence: int) -> bool:
-    return any(i.joined < sequence and (i.removed is None or sequence <= i.removed) for i in intervals)
+    for joined, removed in intervals:  # not any(…): asked of each member for each message of a page
+        if joined < sequence and (removed is None or sequence <= removed):
+            return True
+    return False

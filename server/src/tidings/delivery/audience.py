@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tidings.chats.model import ChatType, Membership, type_of
 from tidings.delivery import rules
-from tidings.delivery.ports import Audience, Chats, Crowd
+from tidings.delivery.ports import Audience, Crowd, Members
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 
@@ -14,7 +14,7 @@ from tidings.messages.model import Entry
 class ReadAudience:
     """Strong reads after the commit: what they show is as of the entry, or later."""
 
-    def __init__(self, chats: Chats) -> None:
+    def __init__(self, chats: Members) -> None:
         self._chats = chats
 
     async def of(self, chat: ChatKey, as_of: int) -> Crowd:

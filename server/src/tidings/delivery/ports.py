@@ -136,6 +136,14 @@ class Audience(Protocol):
         ...
 
 
+class Members(Protocol):
+    async def chat(self, chat: ChatKey) -> Chat | None: ...
+
+    async def members(self, chat: ChatKey) -> Sequence[Membership]:
+        """Who was ever in it, and when; strong, or known for good."""
+        ...
+
+
 class Chats(Protocol):
     """Rows of chats and memberships. Strong, but for the names."""
 

@@ -3,7 +3,8 @@
 In a large chat nobody is counted: the tick stays SENT, and says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from tidings.chats.model import Membership, may_see
 from tidings.delivery.model import Row, Status, Tick
@@ -29,23 +30,38 @@ class Statuses:
         if asker is None or not all(may_see(asker.intervals, m.sequence) for m in messages):
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
         rows = await self._watermarks.rows_of(chat, [member.user for member in crowd.members])
-        return [status(message, crowd.members, rows) for message in messages]
+        got = [
+            Got(each, read_up_to(rows.get(each.user)), delivered_up_to(rows.get(each.user)))
+            for each in crowd.members
+        ]
+        return [status(message, got) for message in messages]
 
 
-def status(message: Entry, members: Sequence[Membership], rows: Mapping[UserId, Row]) -> Status:
+class Got(NamedTuple):
+    """How far a member got."""
+
+    member: Membership
+    read: int
+    delivered: int
+
+
+def status(message: Entry, members: Sequence[Got]) -> Status:
     """READ once everybody has read it whom it was for and who is still there; DELIVERED likewise."""
-    n = message.sequence
-    got = [m for m in members if m.user != message.sender and may_see(m.intervals, n)]
-    read = {m.user for m in got if read_up_to(rows.get(m.user)) >= n}
-    delivered = {m.user for m in got if delivered_up_to(rows.get(m.user)) >= n}
-    staying = {m.user for m in got if m.is_member}
-    tick = Tick.READ if staying <= read else Tick.DELIVERED if staying <= delivered else Tick.SENT
+    n, sender = message.sequence, message.sender
+    got = [each for each in members if each.member.user != sender and may_see(each.member.intervals, n)]
+    staying = [each for each in got if each.member.is_member]
     return Status(
         sequence=n,
-        tick=tick if staying else Tick.SENT,
-        delivered_to=tuple(sorted(delivered)),
-        read_by=tuple(sorted(read)),
+        tick=_tick(n, staying),
+        delivered_to=tuple(sorted([each.member.user for each in got if each.delivered >= n])),
+        read_by=tuple(sorted([each.member.user for each in got if each.read >= n])),
     )
+
+
+def _tick(sequence: int, staying: Sequence[Got]) -> Tick:
+    if not staying or min([each.delivered for each in staying]) < sequence:
+        return Tick.SENT
+    return Tick.DELIVERED if min([each.read for each in staying]) < sequence else Tick.READ
 
 
 def read_up_to(row: Row | None) -> int:

@@ -5,6 +5,9 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Protocol
 
+_HOUR_MS = 3_600_000
+_SPELLED_CHARS = len("2026-11-15T02:11:21.957Z")
+
 
 class Clock(Protocol):
     """Two times that must not be mixed up."""
@@ -53,16 +56,23 @@ class OffsetClock:
 
 def time_text(at_ms: int) -> str:
     """As rows have it: 2026-11-15T02:11:21.957Z"""
-    seconds, ms = divmod(at_ms, 1000)
-    return f"{_second_text(seconds)}.{ms:03}Z"
-
-
-@lru_cache(maxsize=64)
-def _second_text(seconds: int) -> str:
-    """Kept, because everything that is written in a second asks for the same."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+    hour, ms = divmod(at_ms, _HOUR_MS)
+    minute, ms = divmod(ms, 60_000)
+    return f"{_hour_text(hour)}:{minute:02}:{ms // 1000:02}.{ms % 1000:03}Z"
 
 
 def time_ms(text: str) -> int:
-    at = datetime.fromisoformat(text)
-    return round(at.timestamp() * 1000)
+    if len(text) != _SPELLED_CHARS or text[-1] != "Z":
+        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    return _hour_ms(text[:13]) + int(text[14:16]) * 60_000 + int(text[17:19]) * 1000 + int(text[20:23])
+
+
+@lru_cache(maxsize=1_024)
+def _hour_text(hour: int) -> str:
+    """Kept, because a calendar is dear, and what is read together was mostly written in a few hours."""
+    return f"{datetime.fromtimestamp(hour * 3600, UTC):%Y-%m-%dT%H}"
+
+
+@lru_cache(maxsize=1_024)
+def _hour_ms(text: str) -> int:
+    return int(datetime.fromisoformat(f"{text}:00:00Z").timestamp()) * 1000

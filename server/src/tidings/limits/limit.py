@@ -3,17 +3,20 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidings.kernel.clock import Clock
 from tidings.limits import rules
 from tidings.limits.local import LocalBuckets
 from tidings.limits.model import Ask, Kind, Policy, Verdict
 from tidings.limits.ports import Buckets, BucketsAwayError
+from tidings.limits.rules import Taking
 
 _log = logging.getLogger(__name__)
 
 RETRY_S = 1.0
 """After a failure: how long nobody asks the shared buckets. Then one asker tries, the others don't wait for him."""
+MAX_NOTED = 10_000
 _NOTHING: Mapping[Kind, Policy] = {}
 
 
@@ -25,6 +28,13 @@ class Counts:
     refused: int = 0
     local: int = 0
     """Decided here, because the shared buckets were away."""
+
+
+class _Empty(NamedTuple):
+    """A bucket that refused, and until when it will."""
+
+    verdict: Verdict
+    until: float
 
 
 class Limiter:
@@ -45,12 +55,15 @@ class Limiter:
         self._clock = clock
         self._retry_s = retry_s
         self._ask_again_at = 0.0
+        self._empty: dict[Ask, _Empty] = {}
         self.counts = Counts()
         self.trouble = ""
         """Why this process counts for itself; empty while it does not."""
 
     async def take(self, asks: Sequence[Ask], instead: Mapping[Kind, Policy] = _NOTHING) -> Verdict:
         """From all buckets, or from none. `instead`: what a tenant has in place of the installation's policies."""
+        if len(asks) == 1 and (noted := self.turned_away(asks[0])):
+            return noted
         _check(asks)
         policies = [instead.get(ask.kind) or self._policies[ask.kind] for ask in asks]
         verdict = await self._take(asks, policies)
@@ -58,6 +71,17 @@ class Limiter:
         self.counts.refused += not verdict.is_allowed
         self.counts.local += verdict.is_local
         return verdict
+
+    def turned_away(self, ask: Ask) -> Verdict | None:
+        """The last answer, while asking again would be in vain: who floods us does not flood the buckets."""
+        noted = self._empty.get(ask)
+        if noted is None:
+            return None
+        if self._clock.monotonic() >= noted.until:
+            del self._empty[ask]
+            return None
+        self.counts.refused += 1
+        return noted.verdict
 
     async def _take(self, asks: Sequence[Ask], policies: Sequence[Policy]) -> Verdict:
         if self._may_ask():
@@ -67,9 +91,21 @@ class Limiter:
                 self._went(str(error))
             else:
                 self._came_back()
-                return rules.verdict(policies, asks, taking, is_local=False)
+                verdict = rules.verdict(policies, asks, taking, is_local=False)
+                self._note(asks, policies, taking, verdict)
+                return verdict
         taking = await self._local.take(asks, policies)
         return rules.verdict(policies, asks, taking, is_local=True)
+
+    def _note(
+        self, asks: Sequence[Ask], policies: Sequence[Policy], taking: Taking, verdict: Verdict
+    ) -> None:
+        if taking.is_allowed or len(asks) != 1:
+            return
+        wait_s = rules.until_allowed_s(policies[0], asks[0], taking.levels[0])
+        self._empty[asks[0]] = _Empty(verdict, self._clock.monotonic() + wait_s)
+        if len(self._empty) > MAX_NOTED:
+            self._empty.pop(next(iter(self._empty)))
 
     def _may_ask(self) -> bool:
         """In trouble one asker a while tries; his time is up for the others before he has his answer."""

@@ -80,6 +80,11 @@ def _told(policy: Policy, ask: Ask, level: int, is_allowed: bool, is_local: bool
     )
 
 
+def until_allowed_s(policy: Policy, ask: Ask, level: int) -> float:
+    """Nobody is let in earlier, whatever the others do: they only take."""
+    return max(0, price(policy, ask.tokens) - level) / (policy.count * _SECOND_US)
+
+
 def _seconds(units: int, policy: Policy) -> int:
     """Until so many units are there, in whole seconds: never too early."""
     return -(-units // (policy.count * _SECOND_US))

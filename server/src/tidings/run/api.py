@@ -74,8 +74,9 @@ class Joined:
     def services(self, requests: Telemetry) -> Services:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
-        cases = wiring.use_cases(client, keys, self.host.clock, publishing.told(self.publisher, self.host))
+        told = publishing.told(self.publisher, self.host)
         lists = join_chat_lists(client, keys, self.host.clock)
+        cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         return Services(
             credentials=credentials_of(self.accounts, people),

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from tidings.chats.directs import Directs
 from tidings.chats.store import DynamoRows
 from tidings.delivery.audience import ReadAudience
 from tidings.delivery.chat_list import ChatList
@@ -18,20 +19,26 @@ from tidings.platform.dynamo.client import Client
 
 
 class ChatLists(NamedTuple):
-    """What people look at and change. The rows themselves are the delivery worker's, see `join_rows`."""
+    """What people look at and change. The rows themselves are the delivery worker's, see `join_rows`.
+
+    `directs` is what the process knows of direct chats, for whoever else reads.
+    """
 
     marking: Marking
     chat_list: ChatList
     statuses: Statuses
+    directs: Directs
 
 
 def join_chat_lists(client: Client, keys: Keys, clock: Clock) -> ChatLists:
     chats, log, lists = DynamoRows(client, clock), DynamoReader(client), DynamoLists(client)
-    watermarks, audience = DynamoWatermarks(client, clock), ReadAudience(chats)
+    directs, watermarks = Directs(chats), DynamoWatermarks(client, clock)
+    audience = ReadAudience(directs)
     return ChatLists(
         Marking(watermarks, lists, chats, log),
         ChatList(lists, watermarks, chats, keys, clock),
         Statuses(audience, watermarks),
+        directs,
     )
 
 

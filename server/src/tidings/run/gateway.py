@@ -29,7 +29,7 @@ from tidings.routing.model import GatewayId
 from tidings.routing.store import RedisLine, RedisRoutes
 from tidings.run import publishing, wiring
 from tidings.run.accounts import Accounts, open_accounts
-from tidings.run.chat_lists import join_chat_lists
+from tidings.run.chat_lists import ChatLists, join_chat_lists
 from tidings.run.deliveries import join_unreached
 from tidings.run.edge.doors import credentials_of
 from tidings.run.edge.limits import EdgeLimits, SocketRates
@@ -112,7 +112,8 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     publisher = publishing.publisher(settings, host)
 
     def server() -> Server:
-        made = Joined(settings, host, engines, accounts.it, publisher.it).server()
+        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock)
+        made = Joined(settings, host, engines, accounts.it, publisher.it, lists).server()
         export(host.metrics, made)
         return made
 
@@ -129,6 +130,7 @@ class Joined:
     engines: wiring.Engines
     accounts: Accounts
     publisher: Publisher
+    lists: ChatLists
 
     def server(self) -> Server:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
@@ -147,7 +149,8 @@ class Joined:
 
     def _cases(self) -> UseCases:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
-        cases = wiring.use_cases(client, keys, self.host.clock, publishing.told(self.publisher, self.host))
+        told = publishing.told(self.publisher, self.host)
+        cases = wiring.use_cases(client, keys, self.host.clock, told, self.lists.directs)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         return UseCases(
@@ -155,7 +158,7 @@ class Joined:
             send=cases.send,
             change=cases.change,
             history=cases.history,
-            marking=join_chat_lists(client, keys, self.host.clock).marking,
+            marking=self.lists.marking,
             rates=SocketRates(EdgeLimits(limiter, self.accounts.tenants)),
         )
 
@@ -170,7 +173,7 @@ class Joined:
             ears=line,
             rows=DynamoLists(client),
             queue=DynamoPending(client, clock),
-            listing=join_chat_lists(client, keys, clock).chat_list,
+            listing=self.lists.chat_list,
             history=cases.history,
             marking=cases.marking,
             unreached=join_unreached(client, keys, clock, self.publisher),

@@ -1,6 +1,7 @@
 """Several processes of one kind on one machine, sharing a port: started, told to stop, and ended together.
 
-Nobody is restarted here: one that dies takes the others with it, and the platform starts the whole again.
+Nobody is restarted here: one that dies takes the others with it, and so does the parent; the platform starts the
+whole again.
 """
 
 import os
@@ -9,13 +10,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 
 from tidings.run.options import cursor_secrets
 from tidings.run.settings import Settings
 
-_COMMAND = (sys.executable, "-c", "from tidings.run.cli import main; main()", "run")
+_COMMAND = (sys.executable, "-c", "from tidings.run.processes import run_child; run_child()", "run")
 
 
 def run_several(kind: str, count: int, settings: Settings) -> int:
@@ -25,11 +27,31 @@ def run_several(kind: str, count: int, settings: Settings) -> int:
         children = [
             # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
             subprocess.Popen(  # noqa: S603 - ourselves, and a kind that the command line knows
-                [*_COMMAND, kind], env=_environment(kind, settings, port, n), start_new_session=True
+                [*_COMMAND, kind],
+                env=_environment(kind, settings, port, n),
+                start_new_session=True,
+                stdin=subprocess.PIPE,
             )
             for n in range(count)
         ]
         return _attend({child.pid: child for child in children})
+
+
+def run_child() -> None:
+    """As `tidings run …` on the command line, and told to stop when the parent is gone, however it went.
+
+    The parent holds the other end of our standard input, and nobody else does: it ends with him.
+    """
+    from tidings.run.cli import main  # noqa: PLC0415 - it imports us
+
+    threading.Thread(target=_stop_with_parent, name="parent", daemon=True).start()
+    main()
+
+
+def _stop_with_parent() -> None:
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _place(kind: str, settings: Settings) -> tuple[str, int]:

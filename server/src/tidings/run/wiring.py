@@ -21,7 +21,7 @@ from tidings.messages.change import Change, Permits
 from tidings.messages.history import History
 from tidings.messages.lane import Told, World
 from tidings.messages.model import Check
-from tidings.messages.ports import Keys
+from tidings.messages.ports import Keys, Stays
 from tidings.messages.send import Send
 from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReader
 from tidings.platform.dynamo import metrics as dynamo_metrics
@@ -149,7 +149,7 @@ class UseCases:
     history: History
 
 
-def use_cases(client: Client, keys: Keys, clock: Clock, told: Told) -> UseCases:
+def use_cases(client: Client, keys: Keys, clock: Clock, told: Told, stays: Stays) -> UseCases:
     """`told` hears of what is committed, off the path of the answer."""
     rows, reader, changes = DynamoRows(client, clock), DynamoReader(client), DynamoChanges()
     appends = Appends(World(DynamoLog(client, clock), rows, clock, epoch=0, told=told))
@@ -160,7 +160,7 @@ def use_cases(client: Client, keys: Keys, clock: Clock, told: Told) -> UseCases:
         manage=Manage(rows, appends),
         send=Send(appends, changes, keys=keys, may_send=may(Action.SEND), clock=clock),
         change=Change(appends, reader, changes, keys=keys, permits=_PERMITS, clock=clock),
-        history=History(reader, rows, keys, clock),
+        history=History(reader, stays, keys, clock),
     )
 
 

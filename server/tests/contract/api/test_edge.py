@@ -111,11 +111,25 @@ async def test_limits_are_told_in_headers_and_refuse_with_429() -> None:
     assert limited.json()["retryable"] is True
 
 
-async def test_who_guesses_is_counted_before_the_credential_is_looked_at() -> None:
+@pytest.mark.parametrize(
+    "unfit", [{"authorization": "Bearer forged"}, {"authorization": ""}, {"tidings-user": "#"}]
+)
+async def test_who_is_refused_is_counted_by_his_address(unfit: dict[str, str]) -> None:
     limits = _OneLeft()
     house = house_without_engine(limits)
-    await _call(house, "GET", "/v1/blocks", {"authorization": "Bearer forged"})
+    refused = await _call(house, "GET", "/v1/blocks", unfit)
+    assert refused.status_code in {400, 401}
     assert limits.asked == [("127.0.0.1", None)]
+
+
+async def test_from_an_address_that_has_no_more_credentials_are_not_looked_at() -> None:
+    limits = _OneLeft()
+    limits.is_full = True
+    house = house_without_engine(limits)
+    for bearer in ({}, {"authorization": "Bearer forged"}):
+        refused = await _call(house, "GET", "/v1/blocks", bearer)
+        assert (refused.status_code, refused.json()["code"]) == (429, Code.RATE_LIMITED)
+    assert limits.asked == []
 
 
 async def test_the_explorer_and_the_description_are_served_without_the_internet() -> None:
@@ -134,18 +148,27 @@ class _OneLeft:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, UserId | None]] = []
+        self.is_full = False
+
+    def turned_away(self, address: str, /) -> Allowance | None:
+        del address
+        return _allowance(is_allowed=False) if self.is_full else None
 
     async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> Allowance:
         self.asked.append((address, user))
-        return Allowance(
-            policy="user",
-            limit=10,
-            remaining=0,
-            reset_s=30,
-            window_s=60,
-            is_allowed=principal is None,
-            retry_after_ms=1_500,
-        )
+        return _allowance(is_allowed=principal is None)
+
+
+def _allowance(*, is_allowed: bool) -> Allowance:
+    return Allowance(
+        policy="user",
+        limit=10,
+        remaining=0,
+        reset_s=30,
+        window_s=60,
+        is_allowed=is_allowed,
+        retry_after_ms=1_500,
+    )
 
 
 class _Unreachable:

@@ -1,11 +1,25 @@
 """How connections end: by either side, by silence, by slowness, by the network."""
 
 import asyncio
+import gc
 import socket
 import time
+from collections import Counter
 
+import pytest
 from contract.gateway.hosting import Guest, hosted
-from contract.gateway.raw_client import CLOSE, PING, TEXT, Got, RawClient, close_frame, frame, request, text
+from contract.gateway.raw_client import (
+    BINARY,
+    CLOSE,
+    PING,
+    TEXT,
+    Got,
+    RawClient,
+    close_frame,
+    frame,
+    request,
+    text,
+)
 from fixtures.loops import until
 
 from tidings.gateway.socket.choose import LibraryName
@@ -212,3 +226,42 @@ async def test_accepted_connections_have_the_options_of_the_listener(name: Libra
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 77
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 33_000
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 80_000
+
+
+def _kept() -> Counter[str]:
+    """Objects of the libraries and of ours that are still there."""
+    ours = ("<class 'websockets.", "<class 'picows", "<class 'tidings.gateway.socket.")
+    return Counter(kind for each in gc.get_objects() if (kind := repr(type(each))).startswith(ours))
+
+
+_ENDINGS = {
+    "none": b"",
+    "close": close_frame(1000),
+    "refused": frame(BINARY, b"not text"),
+    "violation": b"\xff\xff no frame",
+}
+
+
+@pytest.mark.parametrize("ending", _ENDINGS)
+async def test_a_connection_that_is_gone_leaves_nothing_for_the_collector(
+    name: LibraryName, ending: str
+) -> None:
+    """What waits for the collector after a storm is memory that the next storm cannot use."""
+    async with hosted(name) as host:
+        gc.collect()
+        gc.disable()
+        try:
+            before = _kept()
+            for _ in range(3):
+                client = await RawClient.open(host.port)
+                client.send(text("hello"))
+                assert (await client.frame()).payload == b"hello"
+                if raw := _ENDINGS[ending]:
+                    client.send(raw)
+                    assert (await client.frame()).opcode == CLOSE
+                client.reset()
+            await until(lambda: len(host.guests) == 3 and all(guest.closes for guest in host.guests))
+            host.guests.clear()
+            await until(lambda: not _kept() - before)
+        finally:
+            gc.enable()

@@ -11,7 +11,10 @@ import pytest
 from fixtures.memory_accounts import claims_of, mint, pair
 from unit.accounts.world import URL, World
 
+from tidings.accounts.public_keys import PublicKey
+from tidings.accounts.signatures import check_signature
 from tidings.accounts.token_form import MAX_TOKEN_BYTES
+from tidings.accounts.user_tokens import TokenPolicy
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.tenants.model import TokenSettings
@@ -254,3 +257,52 @@ async def test_the_number_of_verified_tokens_that_are_kept_is_bounded(world: Wor
     world.users = world.process(kept_s=10)
     await asyncio.gather(*(world.admits(world.token(sub=f"u{n}")) for n in range(20)))
     assert len(world.users._verified) == 3
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Tokens whose signature was calculated."""
+    seen: list[str] = []
+
+    def note(token: str, key: PublicKey) -> None:
+        seen.append(token)
+        check_signature(token, key)
+
+    monkeypatch.setattr("tidings.accounts.signatures.check_signature", note)
+    return seen
+
+
+async def test_who_comes_again_with_his_token_is_spared_the_signature_also_when_keys_were_read_anew(
+    world: World, checked: list[str]
+) -> None:
+    token = world.token(exp=int(world.clock.now_s) + 3000)
+    for _ in range(3):
+        await world.admits(token)
+        world.clock.now_s += 100
+    assert checked == [token]
+
+
+async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(world: World) -> None:
+    token = world.token(exp=int(world.clock.now_s) + 3000)
+    await world.admits(token)
+    world.registered.register("acme", pair("k1"))
+    world.clock.now_s += 100
+    assert "its signature is not that of key" in await world.why_not(token)
+
+
+async def test_a_forged_token_is_looked_at_each_time_it_comes(world: World, checked: list[str]) -> None:
+    forged = world.token(world.others_key)
+    for _ in range(2):
+        assert "its signature is not that of key" in await world.why_not(forged)
+    assert checked == [forged] * 2
+
+
+async def test_the_number_of_good_signatures_that_are_remembered_is_bounded(
+    world: World, checked: list[str]
+) -> None:
+    policy = TokenPolicy(max_lifetime_s=3600, kept_s=0.0, signed_count=2)
+    users = world.process(policy=policy)
+    tokens = [world.token(sub=f"user{n}") for n in range(3)]
+    for token in (*tokens, tokens[2], tokens[0]):
+        await users.verify(token)
+    assert checked == [*tokens, tokens[0]]

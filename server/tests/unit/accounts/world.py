@@ -35,9 +35,9 @@ class World:
         self.registered.register("globex", self.others_key)
         self.users = self.process()
 
-    def process(self, *, kept_s: float = 0.0) -> UserTokens:
+    def process(self, *, kept_s: float = 0.0, policy: TokenPolicy | None = None) -> UserTokens:
         keys = VerificationKeys(self.registered, self.published, self.clock)
-        policy = TokenPolicy(max_lifetime_s=3600, kept_s=kept_s, kept_count=3)
+        policy = policy or TokenPolicy(max_lifetime_s=3600, kept_s=kept_s, kept_count=3)
         return UserTokens(TenantReader(self.tenants, self.clock), keys, self.clock, policy)
 
     def publish(self, *privates: Jwk) -> None:

@@ -26,16 +26,19 @@ class HeldClock(SystemClock):
 
 
 class Shared:
-    """Allows all; or is away. Counts who asked."""
+    """Allows all; or none, with so much `left`; or is away. Counts who asked."""
 
     def __init__(self) -> None:
         self.is_away = False
         self.asked = 0
+        self.left: int | None = None
 
     async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
         self.asked += 1
         if self.is_away:
             raise BucketsAwayError("no answer in time")
+        if self.left is not None:
+            return Taking(is_allowed=False, levels=(self.left,) * len(asks))
         return Taking(is_allowed=True, levels=tuple(policy.capacity for policy in policies[: len(asks)]))
 
 
@@ -117,3 +120,26 @@ async def test_nothing_is_taken_here_unless_all_allow() -> None:
 async def test_asks_that_make_no_sense_are_refused(asks: list[Ask]) -> None:
     with pytest.raises(ValueError, match=r"take asks|at least one"):
         await Scene().limiter.take(asks)
+
+
+async def test_who_was_refused_is_not_asked_for_again_before_there_is_a_token() -> None:
+    scene = Scene()
+    policy = POLICIES[Kind.USER]
+    scene.shared.left = policy.token // 3
+    assert not await scene.allowed(ANNA)
+    scene.clock.at += 39.9
+    assert [await scene.allowed(ANNA), scene.shared.asked] == [False, 1]
+    assert scene.limiter.counts.refused == 2
+    scene.shared.left = None
+    scene.clock.at += 0.2
+    assert [await scene.allowed(ANNA), scene.shared.asked] == [True, 2]
+
+
+async def test_how_many_are_remembered_as_refused_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidings.limits.limit.MAX_NOTED", 2)
+    scene = Scene()
+    scene.shared.left = 0
+    asks = [Ask(Kind.USER, ACME, f"user{n}") for n in range(5)]
+    for ask in asks:
+        assert not await scene.allowed(ask)
+    assert [scene.limiter.turned_away(ask) is not None for ask in asks] == [False] * 3 + [True] * 2

@@ -12,7 +12,7 @@ from tidings.limits.limit import Limiter
 from tidings.limits.local import LocalBuckets
 from tidings.limits.model import NO_TENANT, Ask, Kind, Policy
 from tidings.limits.rules import Taking
-from tidings.run.edge.limits import EdgeLimits
+from tidings.run.edge.limits import EdgeLimits, SocketRates
 from tidings.tenants.model import Rate, RateOverrides, Tenant, TenantSettings
 
 ACME, ANNA = TenantId("acme"), UserId("anna")
@@ -25,8 +25,10 @@ class Seen:
     def __init__(self) -> None:
         self.asked: list[tuple[Kind, str, str]] = []
         self.policies: list[Policy] = []
+        self.takes = 0
 
     async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
+        self.takes += 1
         self.asked += [(ask.kind, ask.tenant, ask.name) for ask in asks]
         self.policies += policies
         return Taking(is_allowed=False, levels=(0,) * len(asks))
@@ -59,15 +61,35 @@ async def test_a_stranger_is_counted_by_address_under_no_tenant() -> None:
 
 
 @pytest.mark.parametrize("tenants", [Tenants(), Tenants(is_away=True)])
-async def test_who_is_known_is_counted_by_tenant_and_user_and_a_server_by_tenant_alone(
+async def test_who_is_known_is_counted_in_one_take_with_his_address_and_a_server_without_a_user(
     tenants: Tenants,
 ) -> None:
     edge, seen = limits(tenants)
     await edge.admit("192.0.2.1", Principal(tenant=ACME, user=ANNA), ANNA)
-    assert seen.asked == [(Kind.TENANT, ACME, ""), (Kind.USER, ACME, ANNA)]
+    here = (Kind.ADDRESS, ACME, "192.0.2.1")
+    assert seen.asked == [(Kind.TENANT, ACME, ""), (Kind.USER, ACME, ANNA), here]
     await edge.admit("192.0.2.1", Principal(tenant=ACME), None)
-    assert seen.asked[2:] == [(Kind.TENANT, ACME, "")]
-    assert set(seen.policies) == {SHARED}
+    assert seen.asked[3:] == [(Kind.TENANT, ACME, ""), here]
+    assert (seen.takes, set(seen.policies)) == (2, {SHARED})
+
+
+async def test_on_an_open_connection_the_address_counts_only_for_a_tenant_that_limits_it() -> None:
+    for rates, counted in ((RateOverrides(), 2), (RateOverrides(address=Rate(per_s=1.0, burst=7)), 3)):
+        edge, seen = limits(Tenants(rates))
+        assert await SocketRates(edge).take("192.0.2.1", Principal(tenant=ACME, user=ANNA))
+        assert len(seen.asked) == counted
+
+
+async def test_an_address_that_has_no_more_is_turned_away_without_asking_until_it_has_again() -> None:
+    edge, seen = limits(Tenants())
+    assert edge.turned_away("192.0.2.1") is None
+    await edge.admit("192.0.2.1", None, None)
+    again = edge.turned_away("192.0.2.1")
+    assert again is not None
+    assert (again.is_allowed, again.policy) == (False, "address")
+    await edge.admit("192.0.2.1", None, None)
+    assert edge.turned_away("192.0.2.2") is None
+    assert seen.takes == 1
 
 
 async def test_what_a_tenant_has_of_its_own_holds_for_it() -> None:

@@ -66,6 +66,14 @@ def _opened(upgrade: Upgrade, options: ListenOptions) -> ServerProtocol:
     return protocol
 
 
+def _let_go(protocol: ServerProtocol) -> None:
+    """Its parser is a generator that holds it, as does the traceback of a violation: else only the collector, which
+    comes rarely to a process of many long-lived objects, would give back the memory of those who have left.
+    """
+    protocol.parser.close()
+    protocol.parser_exc = protocol.handshake_exc = None
+
+
 def _compression() -> ServerPerMessageDeflateFactory:
     """No memory of earlier messages: at 32 KB a window, it would cost more than the connection."""
     return ServerPerMessageDeflateFactory(
@@ -107,6 +115,7 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._fragments = None
+        _let_go(self._protocol)
         self._end(self)
 
     @override

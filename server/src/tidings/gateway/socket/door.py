@@ -149,6 +149,7 @@ class Door(asyncio.Protocol):
     def _leave(self) -> None:
         if self._transport is not None:
             self._transport = None
+            self._reader.let_go()
             self._timer.cancel()
             if self._deciding is not None:
                 self._deciding.cancel()

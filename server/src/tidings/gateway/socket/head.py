@@ -67,6 +67,10 @@ class HeadReader:
             raise HeadRefusedError(_TOO_LARGE)
         return None
 
+    def let_go(self) -> None:
+        """It is not fed any more. The parser and it hold each other, and memory should not wait for the collector."""
+        del self._parser
+
     def _refusal(self) -> Refusal:
         return _TOO_LARGE if len(self._fields) > self._max_headers else _MALFORMED
 

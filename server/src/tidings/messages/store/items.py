@@ -3,6 +3,7 @@
 A message's id is not stored: it spells the item's own key.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from tidings.kernel.clock import time_ms, time_text
@@ -12,8 +13,22 @@ from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
 from tidings.platform.dynamo.values import Attributes, Item, Value
 from tidings.tables.items.chat import EPHEMERAL_CONTENT, KEY_SORT, chat_key
 
+_KINDS: Mapping[str, Kind] = {kind.value: kind for kind in Kind}
+_PLAIN = frozenset(
+    {
+        "chat_id",
+        "sequence",
+        "ordinal",
+        "kind",
+        "sender_id",
+        "client_message_id",
+        "fingerprint",
+        "created_at",
+        "content",
+    }
+)
+"""What a message has that nobody has touched: nearly all are."""
 _OPTIONAL = (
-    ("content", "content"),
     ("content_type", "content_type"),
     ("visible_until", "visible_until_ms"),
     ("refers_to", "refers_to"),
@@ -49,6 +64,8 @@ def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
         "fingerprint": entry.fingerprint,
         "created_at": time_text(entry.created_at_ms),
     }
+    if entry.content is not None:
+        item["content"] = entry.content
     for name, field in _OPTIONAL:
         value = getattr(entry, field)
         if value is not None:
@@ -68,20 +85,28 @@ def entry_of(item: Item) -> Entry:
     return Entry(
         sequence=int(item["sequence"]),
         ordinal=int(item["ordinal"]),
-        kind=Kind(item["kind"]),
+        kind=_KINDS[item["kind"]],
         sender=UserId(item["sender_id"]),
         client_key=ClientKey(item["client_message_id"]),
         fingerprint=item["fingerprint"],
         created_at_ms=0 if created_at is None else time_ms(created_at),
-        epoch=int(item.get("epoch", 0)),
-        edited_at_ms=_optional_ms(item, "edited_at"),
-        redacted_at_ms=_optional_ms(item, "redacted_at"),
-        users=tuple(item.get("users", ())),
-        large=item.get("large", False),
-        reaction_counts=_counts(item.get("reaction_counts")),
-        reaction_users=tuple(item.get("reaction_users", ())),
-        **{field: item.get(name) for name, field in _OPTIONAL},
+        content=item.get("content"),
+        **({} if item.keys() <= _PLAIN else _rest(item)),
     )
+
+
+def _rest(item: Item) -> dict[str, Any]:
+    """What an untouched message has nothing of."""
+    return {
+        "epoch": int(item.get("epoch", 0)),
+        "edited_at_ms": _optional_ms(item, "edited_at"),
+        "redacted_at_ms": _optional_ms(item, "redacted_at"),
+        "users": tuple(item.get("users", ())),
+        "large": item.get("large", False),
+        "reaction_counts": _counts(item.get("reaction_counts")),
+        "reaction_users": tuple(item.get("reaction_users", ())),
+        **{field: item.get(name) for name, field in _OPTIONAL},
+    }
 
 
 def key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:

@@ -6,8 +6,8 @@ Structs, because msgspec makes and writes them faster than dicts of one entry. `
 from msgspec import Struct
 
 
-class Tagged(Struct, forbid_unknown_fields=True):
-    """An attribute value as it comes: exactly one of these is set."""
+class Tagged(Struct, forbid_unknown_fields=True, gc=False):
+    """An attribute value as it comes: exactly one of these is set. JSON has no cycles, so there is nothing to collect."""
 
     S: str | None = None
     N: str | None = None

@@ -5,6 +5,7 @@ An item's JSON is never shorter than the item. So JSON that fits into one unit i
 
 from collections.abc import Iterable, Mapping, Sized
 from decimal import Decimal
+from typing import Any
 
 from tidings.platform.dynamo.sizes import (
     COLLECTION_BYTES,
@@ -17,16 +18,23 @@ from tidings.platform.dynamo.sizes import (
 )
 from tidings.platform.dynamo.values import Attributes
 
+_TWO_DIGITS = 100
+
 
 def item_weight(item: Attributes) -> int:
-    """Most attributes are texts or bytes: they are weighed in place, because a page has hundreds."""
+    """A page of the log is weighed with every read, so that text, bytes and whole numbers cost no call for each."""
     total = 0
-    for name, value in item.items():
+    values: Mapping[str, Any] = item
+    for name, value in values.items():
         total += len(name) if name.isascii() else len(name.encode())
-        if isinstance(value, str):
+        if (kind := type(value)) is str:
             total += len(value) if value.isascii() else len(value.encode())
+        elif kind is bytes:
+            total += len(value)
+        elif kind is int and 0 < value < _TWO_DIGITS:
+            total += 2
         else:
-            total += len(value) if isinstance(value, bytes) else weight(value)
+            total += weight(value)
     return total
 
 

@@ -19,22 +19,31 @@ _SPREAD_MS = 1_000
 
 
 class EdgeLimits:
-    """An address before its credential is looked at; then the tenant and the user, from all or from none.
+    """Who is known: his tenant, he himself and his address, from all or from none. Who is not: his address alone.
 
-    A tenant may have limits of its own, also for each address that its users come from.
+    The address of somebody who is known is counted for his tenant, so that all three stand together in Redis and one
+    round trip is enough. A tenant may have limits of its own.
     """
 
     def __init__(self, limiter: Limiter, tenants: TenantSource) -> None:
         self._limiter = limiter
         self._tenants = tenants
 
+    def turned_away(self, address: str, /) -> Allowance | None:
+        verdict = self._limiter.turned_away(_stranger(address))
+        return None if verdict is None else _allowance(verdict)
+
     async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> Allowance:
         if principal is None:
-            return _allowance(await self._limiter.take([Ask(Kind.ADDRESS, NO_TENANT, place_of(address))]))
+            return _allowance(await self._limiter.take([_stranger(address)]))
         own = await self._own(principal.tenant)
-        asks = [Ask(Kind.TENANT, principal.tenant)]
-        if user is not None:
-            asks.append(Ask(Kind.USER, principal.tenant, user))
+        asks = [*_known(principal, user), Ask(Kind.ADDRESS, principal.tenant, place_of(address))]
+        return _allowance(await self._limiter.take(asks, own))
+
+    async def admit_device(self, address: str, principal: Principal, /) -> Allowance:
+        """On a connection that is open already. The address counts only for a tenant that wants it so."""
+        own = await self._own(principal.tenant)
+        asks = _known(principal, principal.user)
         if Kind.ADDRESS in own:
             asks.append(Ask(Kind.ADDRESS, principal.tenant, place_of(address)))
         return _allowance(await self._limiter.take(asks, own))
@@ -54,8 +63,20 @@ class SocketRates:
         self._limits = limits
 
     async def take(self, address: str, principal: Principal | None, /) -> int | None:
-        allowance = await self._limits.admit(address, principal, principal.user if principal else None)
+        if principal is None:
+            allowance = await self._limits.admit(address, None, None)
+        else:
+            allowance = await self._limits.admit_device(address, principal)
         return None if allowance.is_allowed else allowance.retry_after_ms
+
+
+def _stranger(address: str) -> Ask:
+    return Ask(Kind.ADDRESS, NO_TENANT, place_of(address))
+
+
+def _known(principal: Principal, user: UserId | None) -> list[Ask]:
+    asks = [Ask(Kind.TENANT, principal.tenant)]
+    return asks if user is None else [*asks, Ask(Kind.USER, principal.tenant, user)]
 
 
 @lru_cache(maxsize=1_000)

@@ -17,6 +17,8 @@ from tidings.kernel.ids import new_ulid
 
 _CROWDED_S = 2.0
 """Who is to be refused gets so long to ask: an answer before the question is lost on most clients."""
+_CROWD = 256
+"""So many are waited for in order to refuse them; who comes on top of that is cut off without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,11 @@ class _Patient(HttpToolsProtocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
-        self._is_crowded = len(self.connections) > self.bounds.max_connections
+        over = len(self.connections) - self.bounds.max_connections
+        self._is_crowded = over > 0
         self._arm()
+        if over > _CROWD:
+            transport.abort()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,0 +1,50 @@
+"""What only reads goes a shorter way than the framework's: to the same answers."""
+
+from typing import cast
+
+import pytest
+from contract.api.test_edge import _call, house_without_engine
+from fastapi.routing import APIRoute, request_response
+
+from tidings.api.app import ROUTERS
+
+READS = {
+    route.operation_id: route
+    for router in ROUTERS
+    for route in cast("list[APIRoute]", router.routes)
+    if "GET" in (route.methods or ())
+}
+FRAMEWORKS = request_response(READS["get_me"].get_route_handler())
+UNFIT = [
+    "/v1/chats/a*b/messages",
+    "/v1/chats/gX/messages?limit=0",
+    "/v1/chats/gX/messages?limit=201&before=none",
+    "/v1/chats/gX/messages?limit=x&limit=0",
+    "/v1/chats/gX/messages?before=1&after=1",
+    "/v1/chats/gX/messages?status=perhaps&colour=red&colour=blue",
+    "/v1/chats/a*b/messages?limit=",
+    "/v1/messages/gX.0",
+    "/v1/messages/gX",
+    "/v1/chats?filter=none",
+    "/v1/chats?limit=101&cursor=" + "x" * 513,
+    "/v1/chats?cursor=unsigned",
+    "/v1/users/a%23b",
+    "/v1/chats/gX/members?limit=-1",
+]
+
+
+def test_every_read_goes_it_but_one_that_takes_several_of_a_name() -> None:
+    longer = {name for name, route in READS.items() if route.app.__qualname__ == FRAMEWORKS.__qualname__}
+    assert longer == {"list_users"}
+
+
+@pytest.mark.parametrize("path", UNFIT)
+async def test_what_is_wrong_with_a_request_is_told_alike(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    house, sent = house_without_engine(), {"request-id": "r-1"}
+    short = await _call(house, "GET", path, sent)
+    for route in READS.values():
+        monkeypatch.setattr(route, "app", request_response(route.get_route_handler()))
+    long = await _call(house, "GET", path, sent)
+    assert (short.status_code, short.json()) == (long.status_code, long.json())
+    assert short.status_code == 400
+    assert dict(short.headers) == dict(long.headers)

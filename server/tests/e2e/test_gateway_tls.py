@@ -1,0 +1,88 @@
+"""`tidings run gateway` with TLS of its own and a list of origins: pages that are on it come in, and nobody else."""
+
+import json
+import ssl
+from pathlib import Path
+
+import pytest
+import trustme
+from contract.gateway.raw_client import RawClient, request
+from fixtures.gateway import Gateway, House
+from fixtures.loops import until
+from load.crowd import connect_frame
+
+from tidings.gateway.socket.choose import LibraryName
+
+PAGE = "Origin: https://app.example"
+
+
+@pytest.fixture
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def trust(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+@pytest.fixture(params=["picows", "websockets"])
+def gateway(
+    house: House, request: pytest.FixtureRequest, authority: trustme.CA, tmp_path: Path
+) -> tuple[House, Gateway]:
+    issued, library = authority.issue_cert("localhost"), request.param
+    name: LibraryName = library
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    chain.write_bytes(b"".join(pem.bytes() for pem in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(str(key))
+    started = house.start(
+        TIDINGS_GATEWAY_SOCKET_LIBRARY=name,
+        TIDINGS_GATEWAY_TLS_CERTIFICATE=str(chain),
+        TIDINGS_GATEWAY_TLS_KEY=str(key),
+        TIDINGS_GATEWAY_ORIGINS=PAGE.removeprefix("Origin: "),
+        TIDINGS_GATEWAY_ALLOWS_NO_ORIGIN="false",
+    )
+    return house, started
+
+
+async def test_a_page_of_the_list_is_served_over_tls(
+    gateway: tuple[House, Gateway], trust: ssl.SSLContext
+) -> None:
+    house, started = gateway
+    await house.found()
+    async with await RawClient.open(started.socket_port, PAGE, tls=trust) as client:
+        client.send(connect_frame(house.token("anna"), "d-1"))
+        welcomed = json.loads((await client.frame()).payload)
+        assert welcomed["ok"]["user"] == "anna"
+    await until(lambda: started.metric("socket_open") == 0)
+    assert started.faults() == []
+
+
+async def test_other_pages_and_who_says_no_origin_are_refused_over_tls(
+    gateway: tuple[House, Gateway], trust: ssl.SSLContext
+) -> None:
+    _, started = gateway
+    others = ["https://app.example.evil.example", "http://app.example", "https://app.example:8443", "null"]
+    for more in [(f"Origin: {other}",) for other in others] + [()]:
+        async with await RawClient.connect(started.socket_port, trust) as client:
+            refused = await client.ask(request(*more))
+            assert refused.status == 403, more
+            assert await client.ended()
+    assert started.metric("socket_accepts_total") == 0
+    assert started.faults() == []
+
+
+async def test_without_tls_and_without_trust_nobody_gets_to_the_request(
+    gateway: tuple[House, Gateway], trust: ssl.SSLContext
+) -> None:
+    _, started = gateway
+    async with await RawClient.connect(started.socket_port) as client:
+        client.send(request(PAGE))
+        assert await client.ended()
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await RawClient.connect(started.socket_port, ssl.create_default_context())
+    async with await RawClient.open(started.socket_port, PAGE, tls=trust):
+        pass
+    assert started.faults() == []
