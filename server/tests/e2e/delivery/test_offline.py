@@ -9,11 +9,25 @@ async def test_what_was_said_while_he_was_away_is_there_when_he_comes(busy_city:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):
-        for number in range(20):
+        for number in range(15):
             await anna.client.chat(chat).send(f"{number}")
-        await _waiting(city, who.ben, 20)
+        await _waiting(city, who.ben, 15)
         async with watching(city, two, who.ben) as (ben,):
-            await ben.holds(chat, range(1, 22))
+            await ben.holds(chat, range(1, 17))
+
+
+async def test_a_new_device_gets_the_end_of_a_long_chat_and_its_row(busy_city: Running, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,):
+        for number in range(40):
+            await anna.client.chat(chat).send(f"{number}")
+        await _waiting(city, who.ben, 40)
+        async with watching(city, two, who.ben) as (ben,):
+            await ben.holds(chat, range(22, 42))
+            assert (ben.rows[chat].head, ben.rows[chat].unread) == (41, 40)
+            older = await ben.client.chat(chat).history(before=22, limit=50)
+            assert [entry.sequence for entry in older.entries] == list(range(21, 0, -1))
 
 
 async def test_he_goes_and_comes_and_gets_each_message_once(busy_city: Running, who: Names) -> None:
