@@ -25,7 +25,7 @@ class Terminal:
             cwd=directory,
             env={"TERM": "xterm-256color", "COLUMNS": "200", **environment},
             start_new_session=True,
-            preexec_fn=_own_terminal,
+            preexec_fn=_own_terminal,  # noqa: PLW1509 - one system call, and no thread holds a lock it needs
         )
         os.close(theirs)
         self._keyboard = ours

@@ -5,7 +5,10 @@ machine; anything further away is refused, because `tidings dev` makes tables an
 """
 
 from dataclasses import dataclass
+from time import sleep
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from tidings.engines.cache import Cache, user_cache
 from tidings.engines.fleet import RUNNERS, Fleet
@@ -13,10 +16,12 @@ from tidings.engines.jars import Progress
 from tidings.engines.model import Engine, Wish
 from tidings.engines.state import Running
 from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.redis.options import Options as RedisOptions
 from tidings.run.cli.engines import elsewhere
-from tidings.run.options import redis_options
 from tidings.run.settings.load import Loaded
+from tidings.run.settings.model import DynamoSettings
 
+_POLL_S = 0.1
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -44,6 +49,15 @@ class Engines:
         """Blocks; from the main thread, whose end the engines are bound to."""
         self.fleet.progress = progress
         return [RUNNERS[each.node.kind].version() for each in self.fleet.start(self.wish)]
+
+    def dynamo_when_ready(self, settings: DynamoSettings) -> DynamoSettings:
+        """Waits, in a thread of its own, while `start` waits for all of them."""
+        while not self.dynamo_is_elsewhere:
+            for each in self.fleet.status():
+                if each.node.engine is Engine.DYNAMO and RUNNERS[each.node.kind].is_ready(each.node):
+                    return replace(settings, endpoint=f"http://{each.node.address}")
+            sleep(_POLL_S)
+        return settings
 
     def forget(self) -> None:
         if self.dynamo_is_elsewhere:
@@ -100,6 +114,6 @@ def _hosts(loaded: Loaded) -> dict[str, set[str]]:
     if Engine.KAFKA in away:
         servers = (settings.kafka.bootstrap_servers or "").split(",")
         hosts["kafka.bootstrap_servers"] = {server.rpartition(":")[0] for server in servers}
-    if Engine.VALKEY in away:
-        hosts["redis.url"] = {seed[0] for seed in redis_options(settings).seeds}
+    if Engine.VALKEY in away and settings.redis.url:
+        hosts["redis.url"] = {str(seed[0]) for seed in RedisOptions.from_url(settings.redis.url).seeds}
     return hosts

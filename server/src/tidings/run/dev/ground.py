@@ -3,15 +3,16 @@
 from tidings.kernel.reconcile import Step, Verdict
 from tidings.run import tables, topics
 from tidings.run.settings import Settings
+from tidings.run.settings.model import DynamoSettings
 from tidings.tables.apply import apply as apply_tables
 from tidings.topics.apply import apply as apply_topics
 
 _TO_DO = (Verdict.CREATE, Verdict.CHANGE)
 
 
-def lay_tables(settings: Settings) -> str:
-    plane = tables.plane_of(settings.dynamo)
-    plan = tables.plan_of(plane, settings.dynamo)
+def lay_tables(settings: DynamoSettings) -> str:
+    plane = tables.plane_of(settings)
+    plan = tables.plan_of(plane, settings)
     apply_tables(plane, plan, _silent)
     return _words(len(plan.tables), sum(each.verdict in _TO_DO for each in plan.tables))
 

@@ -47,6 +47,11 @@ def is_quiet(line: str) -> bool:
     return entry is not None and entry["event"] in _QUIET and entry.get("level") == "info"
 
 
+def is_request(line: str) -> bool:
+    entry = entry_of(line)
+    return entry is not None and entry["event"] == "request"
+
+
 def shown(line: str, speaker: Speaker) -> Text:
     entry = entry_of(line)
     if entry is None:

@@ -1,4 +1,7 @@
-"""One `tidings dev`, from the first engine to the last line: what is started in which order, what is told."""
+"""One `tidings dev`, from the first engine to the last line: what is started in which order, and ended.
+
+What is slow to import comes while the engines start, and so do the tables: Kafka takes longer than both.
+"""
 
 import asyncio
 import signal
@@ -6,20 +9,12 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import NoReturn
 
-from tidings.kernel.clock import Clock, SystemClock
-from tidings.run.cli import COMMANDS
-from tidings.run.dev import code, ground, town
+from tidings.run.dev.aside import Aside
 from tidings.run.dev.engines import Engines
-from tidings.run.dev.keeper import GivenUpError
-from tidings.run.dev.keys import DevKeys, found_tenant
-from tidings.run.dev.kinds import Kind, kinds, settings_of
+from tidings.run.dev.kinds import Kind, kinds
 from tidings.run.dev.place import Place
-from tidings.run.dev.supervisor import Supervisor
 from tidings.run.dev.voice import Voice
 from tidings.run.settings.load import Loaded, load
-
-_BESIDE_STOP_S = 2.0
-_EXIT_FAILED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +26,7 @@ class Wanted:
 
 def run_dev(wanted: Wanted) -> int:
     """The exit code."""
-    loaded, began = load(), monotonic()
+    began, loaded = monotonic(), load()
     place = Place(loaded.settings.engines.data_dir)
     engines = Engines.of(loaded)
     with place.held():
@@ -40,7 +35,8 @@ def run_dev(wanted: Wanted) -> int:
         known = kinds(loaded)
         voice = Voice([kind.name for kind in known], place.logs, is_raw=wanted.is_raw)
         try:
-            return _start(wanted, engines, _Session(place, known, voice, began))
+            _lay_ground(wanted, loaded, engines, place, voice)
+            return _serve(wanted, place, known, voice, began)
         except KeyboardInterrupt:
             voice.say("stopped before it was ready")
             return 0
@@ -54,21 +50,34 @@ def _as_ctrl_c(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _start(wanted: Wanted, engines: Engines, session: "_Session") -> int:
-    voice = session.voice
+def _lay_ground(wanted: Wanted, loaded: Loaded, engines: Engines, place: Place, voice: Voice) -> None:
     if wanted.is_fresh:
         with voice.step("fresh") as said:
             engines.forget()
-            session.place.forget()
-            said.append("all that was kept here is forgotten")
+            place.forget()
+            said.append("what was kept here is forgotten")
+    tables = Aside(lambda: _tables(engines, loaded))
     with voice.step("engines") as said:
         said.extend(engines.start(lambda *_: None))
-    settings = load().settings
     with voice.step("tables") as said:
-        said.append(ground.lay_tables(settings))
+        said.append(tables.result())
     with voice.step("topics") as said:
-        said.append(ground.lay_topics(settings))
-    return asyncio.run(session.serve(load(), watches=wanted.watches and code.is_ours()))
+        from tidings.run.dev.ground import lay_topics  # noqa: PLC0415 - see the top: slow to import
+
+        said.append(lay_topics(load().settings))
+
+
+def _tables(engines: Engines, loaded: Loaded) -> str:
+    from tidings.run.dev import serving  # noqa: F401, PLC0415 - see the top: so that it is there when it is needed
+    from tidings.run.dev.ground import lay_tables  # noqa: PLC0415 - see the top
+
+    return lay_tables(engines.dynamo_when_ready(loaded.settings.dynamo))
+
+
+def _serve(wanted: Wanted, place: Place, known: list[Kind], voice: Voice, began: float) -> int:
+    from tidings.run.dev.serving import Serving  # noqa: PLC0415 - see the top
+
+    return asyncio.run(Serving(place, known, voice, began).serve(load(), may_watch=wanted.watches))
 
 
 def _stop(engines: Engines, voice: Voice) -> None:
@@ -76,82 +85,3 @@ def _stop(engines: Engines, voice: Voice) -> None:
         signal.signal(number, signal.SIG_IGN)  # nearly through: an engine cut off here would need a recovery
     stopped = engines.stop()
     voice.say(f"stopped: {', '.join(stopped)}" if stopped else "the engines ran before and run on")
-
-
-class _Session:
-    def __init__(self, place: Place, kinds: list[Kind], voice: Voice, began: float) -> None:
-        self.place = place
-        self.voice = voice
-        self._kinds = kinds
-        self._began = began
-        self._clock: Clock = SystemClock()
-
-    async def serve(self, loaded: Loaded, *, watches: bool) -> int:
-        keys = await found_tenant(loaded.settings, self.place, self._clock)
-        for kind in self._kinds:
-            if kind.note:
-                self.voice.say(kind.note, "yellow")
-        supervisor = Supervisor(
-            self._kinds,
-            lambda kind: settings_of(kind, loaded, keys.cursor_secret),
-            self.voice,
-            stop_s=_stop_s(self._kinds, loaded),
-            watches=watches,
-        )
-        try:
-            await supervisor.run(lambda: self._settle(supervisor, loaded, keys, watches=watches))
-        except GivenUpError as error:
-            self._tell_death(error)
-            return _EXIT_FAILED
-        return 0
-
-    async def _settle(self, supervisor: Supervisor, loaded: Loaded, keys: DevKeys, *, watches: bool) -> None:
-        await supervisor.ready()
-        urls, life_s = self._urls(loaded), loaded.settings.accounts.token_max_lifetime_s
-        tokens = town.tokens_of(keys, self._clock.now_ms() // 1000, life_s)
-        chats = await town.Town(urls["api"], keys, tokens).settle()
-        ports = {kind.name: kind.admin_port for kind in self._kinds}
-        more = {"chats": chats, "server_key": keys.server, "admin_ports": ports}
-        town.publish(self.place, self._clock, urls, tokens, **more)
-        self._tell_next(urls, watches=watches)
-        while True:
-            await asyncio.sleep(life_s / 2)
-            tokens = town.tokens_of(keys, self._clock.now_ms() // 1000, life_s)
-            town.publish(self.place, self._clock, urls, tokens, **more)
-
-    def _urls(self, loaded: Loaded) -> dict[str, str]:
-        ports = {kind.name: kind.port for kind in self._kinds}
-        return {
-            "api": f"http://127.0.0.1:{ports['api']}",
-            "gateway": f"ws://127.0.0.1:{ports['gateway']}{loaded.settings.gateway.path}",
-        }
-
-    def _tell_next(self, urls: dict[str, str], *, watches: bool) -> None:
-        names = ", ".join(kind.name for kind in self._kinds)
-        lines = [
-            f"  API      {urls['api']}, every route to try at {urls['api']}/docs",
-            f"  gateway  {urls['gateway']}",
-            f"  try      curl -H @{self.place.header('anna')} {urls['api']}/v1/chats",
-            f"  people   {', '.join(town.PEOPLE)}: addresses and tokens in {self.place.client}",
-            f"  kept     data and logs in {self.place.home}; `tidings dev --fresh` forgets them",
-            "  stop     Ctrl-C" + (f"; a change of the code restarts {names}" if watches else ""),
-        ]
-        if "chat" in COMMANDS:
-            lines.insert(3, "  chat     tidings chat --as anna, in another terminal; --as ben in a third")
-        self.voice.tell(f"ready in {monotonic() - self._began:.1f} s", "bold green")
-        for line in lines:
-            self.voice.tell(line)
-
-    def _tell_death(self, error: GivenUpError) -> None:
-        self.voice.say(f"{error}. The last it said:", "bold red")
-        for line in error.last_words:
-            self.voice.repeat(error.name, line)
-        self.voice.say(f"all of it: {self.place.logs / error.name}.log; `tidings doctor` looks for the cause")
-
-
-def _stop_s(kinds: list[Kind], loaded: Loaded) -> float:
-    """As long as a process takes for itself, and a little."""
-    given = settings_of(kinds[0], loaded, "")
-    life = loaded.settings.process
-    drain_s = float(given.get("TIDINGS_PROCESS_DRAIN_S", life.drain_s))
-    return drain_s + float(given.get("TIDINGS_PROCESS_STOP_S", life.stop_s)) + _BESIDE_STOP_S

@@ -11,6 +11,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.run.dev.calls import Answer, call
 from tidings.run.dev.keys import TENANT, DevKeys
 from tidings.run.dev.place import Place, write_private
+from tidings.run.dev.voice import Voice
 
 PEOPLE = {"anna": "Anna", "ben": "Ben", "cleo": "Cleo"}
 _GROUP = "Lunch"
@@ -20,7 +21,8 @@ _MADE, _THERE = (200, 201), 409
 
 
 class Town:
-    def __init__(self, api: str, keys: DevKeys, tokens: dict[str, str]) -> None:
+    def __init__(self, api: str, keys: DevKeys, tokens: dict[str, str], voice: Voice) -> None:
+        self._voice = voice
         self._api = api
         self._keys = keys
         self._tokens = tokens
@@ -60,6 +62,7 @@ class Town:
     async def _ask(
         self, method: str, path: str, bearer: str, body: object = None, *, key: str | None = None
     ) -> Any:  # noqa: ANN401 - JSON is what it is
+        self._voice.requests_unshown += 1
         answer = await call(method, self._api + path, bearer, body, key=key)
         if answer.status not in (*_MADE, _THERE):
             raise _refused(method, path, answer)

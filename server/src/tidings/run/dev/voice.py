@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from tidings.run.dev.lines import is_quiet, shown, speakers, spoken
+from tidings.run.dev.lines import is_quiet, is_request, shown, speakers, spoken
 
 OURSELVES = "dev"
 
@@ -23,6 +23,8 @@ class Voice:
         self._logs = logs
         self._files: dict[str, TextIO] = {}
         self._is_raw = is_raw
+        self.requests_unshown = 0
+        """So many requests are our own, made to fill the tenant: not what anybody wants to read."""
         self._words = Console(stderr=is_raw, soft_wrap=True, highlight=False)
         self._lines = Console(soft_wrap=True, highlight=False)
 
@@ -31,6 +33,8 @@ class Voice:
         self._file(name).write(line + "\n")
         if self._is_raw:
             self._lines.out(line, highlight=False)
+        elif self.requests_unshown and is_request(line):
+            self.requests_unshown -= 1
         elif not is_quiet(line):
             self.repeat(name, line)
 
