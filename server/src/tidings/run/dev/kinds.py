@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidings.engines.ports import Ports, is_free
+from tidings.engines.ports import Ports
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.cli.run import group
 from tidings.run.doctor.holders import holder_of
@@ -45,9 +45,9 @@ def _kind(name: str, loaded: Loaded, ports: Ports) -> Kind:
     admin_port = ports.take(0, name)
     if wanted is None:
         return Kind(name, admin_port)
-    if wanted == 0 or is_free(wanted):
+    who = holder_of(wanted) if wanted else None
+    if who is None:
         return Kind(name, admin_port, ports.take(wanted, name))
-    who = holder_of(wanted)
     if (name, "port") in loaded.sources:
         raise TidingsError(
             Code.ENGINE_PORT_TAKEN,

@@ -50,7 +50,8 @@ class Place:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise self._taken(file.seek(0) or file.read().strip()) from error
+                file.seek(0)
+                raise self._taken(file.read().strip()) from error
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
