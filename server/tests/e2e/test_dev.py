@@ -151,6 +151,22 @@ def test_a_second_one_in_the_same_directory_says_so_and_how_to_go_on(desk: Desk,
     assert first.popen.poll() is None
 
 
+def test_the_doctor_finds_nothing_wrong_beside_it(desk: Desk, first: Terminal) -> None:
+    del first
+    done = subprocess.run(
+        [*COMMAND[:-1], "doctor", "--json"],
+        cwd=desk.directory,
+        env=desk.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    findings = json.loads(done.stdout)["findings"]
+    assert [each for each in findings if each["state"] == "wrong"] == []
+    assert len([each for each in findings if each["check"] == "processes" and each["state"] == "ok"]) >= 2
+    assert done.returncode == 0
+
+
 def test_a_process_that_is_killed_comes_back(desk: Desk, first: Terminal) -> None:
     before = process_of(first, "gateway")
     starts = first.text.count("process started")

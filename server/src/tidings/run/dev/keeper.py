@@ -53,14 +53,24 @@ class Keeper:
         self._waits_for_code = waits_for_code
         self._wish = _Wish.RUN
         self._changed = asyncio.Event()
+        self._over = asyncio.Event()
 
     async def keep(self) -> None:
         """Until `stop`; raises `GivenUpError`."""
+        try:
+            await self._keep()
+        finally:
+            self._over.set()
+
+    async def _keep(self) -> None:
         quick = 0
-        while self._wish is not _Wish.STOP:
+        while not self._is_stopping():
             self._wish = _Wish.RUN
             self._changed.clear()
             child = self.child = await self._start()
+            if self._is_stopping():
+                await child.stop(self._stop_s)  # asked while it was being started
+                return
             code = await child.ended()
             if self._wish is _Wish.RUN:
                 is_quick = not child.has_started or child.age_s < QUICK_S
@@ -88,15 +98,20 @@ class Keeper:
         except TimeoutError:
             return
 
+    def _is_stopping(self) -> bool:
+        return self._wish is _Wish.STOP
+
     async def again(self) -> None:
         """The code has changed."""
-        self._wish = _Wish.AGAIN
-        self._changed.set()
-        if self.child and self.child.is_alive and not await self.child.stop(self._stop_s):
-            self._voice.say(f"{self.name} did not stop in {self._stop_s:g} s and was killed", "yellow")
+        await self._end_child(_Wish.AGAIN)
 
     async def stop(self) -> None:
-        self._wish = _Wish.STOP
+        """Returns when nothing is left of it."""
+        await self._end_child(_Wish.STOP)
+        await self._over.wait()
+
+    async def _end_child(self, wish: _Wish) -> None:
+        self._wish = wish
         self._changed.set()
         if self.child and self.child.is_alive and not await self.child.stop(self._stop_s):
             self._voice.say(f"{self.name} did not stop in {self._stop_s:g} s and was killed", "yellow")

@@ -1,13 +1,13 @@
 """Redis or Valkey: does it answer, is it new enough, does it keep what it is given, is its cluster whole."""
 
-import asyncio
+import socket
 from collections.abc import Iterator
-from dataclasses import replace
 from time import monotonic
 
-from tidings.platform.redis.client import Redis
-from tidings.platform.redis.keys import Key
+from hiredis import Reader
+
 from tidings.platform.redis.options import Options
+from tidings.platform.redis.resp import NOTHING, pack, reader
 from tidings.run.doctor.dynamo import judged_clock
 from tidings.run.doctor.model import Case, Finding, State, ok
 from tidings.run.options import redis_options
@@ -28,10 +28,10 @@ def redis(case: Case) -> Iterator[Finding]:
     options = redis_options(case.loaded.settings)
     where = ",".join(str(seed) for seed in options.seeds)
     try:
-        info, took_ms = asyncio.run(_ask(options))
+        info, took_ms = _ask(options)
     except Exception as error:  # noqa: BLE001 - whatever the client met: it is told
         todo = "`tidings engines status` says whether it runs here; else look at redis.url, its password and TLS."
-        found = f"{where} does not answer: {error or type(error).__name__}"
+        found = f"{where} does not answer: {str(error) or type(error).__name__}"
         yield Finding(_CHECK, State.WRONG, found, _NO_REDIS, todo)
         return
     faults = list(judge(info, is_cluster_set=options.is_cluster))
@@ -47,20 +47,37 @@ def redis(case: Case) -> Iterator[Finding]:
         yield judged_clock("Redis", ahead_s)
 
 
-async def _ask(options: Options) -> tuple[Info, float]:
-    """One node, whatever the settings say about a cluster: that is to be found out."""
-    alone = replace(options, is_cluster=False, seeds=options.seeds[:1], timeout_s=_TIMEOUT_S)
-    client = await Redis.connect(alone)
-    try:
-        info = _fields(await client.read("INFO", Key("everything")))
+def _ask(options: Options) -> tuple[Info, float]:
+    """One node on a plain connection: our client refuses a node that is not what the settings say."""
+    with _connected(options) as sock:
+        answers = reader()
+        _call(sock, answers, *options.hello)
+        info = _fields(_call(sock, answers, "INFO", "everything"))
         began = monotonic()
-        await client.read("EXISTS", Key("tidings"))
+        _call(sock, answers, "PING")
         took_ms = (monotonic() - began) * 1000
         if info.get("cluster_enabled") == "1":
-            info |= _fields(await client.read("CLUSTER", Key("INFO")))
-    finally:
-        await client.close()
+            info |= _fields(_call(sock, answers, "CLUSTER", "INFO"))
     return info, took_ms
+
+
+def _connected(options: Options) -> socket.socket:
+    seed = options.seeds[0]
+    sock = socket.create_connection((seed.host, seed.port), _TIMEOUT_S)
+    return options.tls.wrap_socket(sock, server_hostname=seed.host) if options.tls else sock
+
+
+def _call(sock: socket.socket, answers: Reader, *words: str) -> object:
+    sock.sendall(pack(*words))
+    while (answer := answers.gets()) is NOTHING:
+        answers.feed(sock.recv(2**16) or _over())
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _over() -> bytes:
+    raise ConnectionResetError("it closed the connection")
 
 
 def _fields(reply: object) -> Info:

@@ -12,8 +12,9 @@ TODO = "`tidings config show` says what is set and where, `tidings config doc` w
 
 def faulty(error: TidingsError) -> Finding:
     """They can't even be read."""
-    faults = [str(fault) for fault in error.details.get("faults", ())] if error.details else []
-    return Finding("settings", State.WRONG, "have faults", WHY, TODO, faults or [error.message])
+    faults = error.details.get("faults")
+    details = [str(fault) for fault in faults] if isinstance(faults, list) else [error.message]
+    return Finding("settings", State.WRONG, "have faults", WHY, TODO, details)
 
 
 def settings(case: Case) -> Iterator[Finding]:
