@@ -284,13 +284,13 @@ def old_kafka() -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
-            for _ in range(2):
-                client, _address = listening.accept()
+            while (client := listening.accept()[0]).recv(4_096):
                 with client:
-                    client.recv(4_096)
                     client.sendall(struct.pack(">i", len(body)) + body)
+            client.close()
 
         serving = threading.Thread(target=serve)
         serving.start()
         yield f"127.0.0.1:{listening.getsockname()[1]}"
+        socket.create_connection(listening.getsockname()).close()  # who asks nothing ends it
         serving.join()
