@@ -58,7 +58,7 @@ def _lay_ground(wanted: Wanted, loaded: Loaded, engines: Engines, place: Place, 
             said.append("what was kept here is forgotten")
     tables = Aside(lambda: _tables(engines, loaded))
     with voice.step("engines") as said:
-        said.extend(engines.start(lambda *_: None))
+        said.extend(engines.start(voice.doing))
     if engines.is_open_to_all:
         voice.tell(
             "  DynamoDB Local has no password and listens on all interfaces: mind which network you are in",

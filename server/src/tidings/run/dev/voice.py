@@ -26,6 +26,7 @@ class Voice:
         self.requests_unshown = 0
         """So many requests are our own, made to fill the tenant: not what anybody wants to read."""
         self._words = Console(stderr=is_raw, soft_wrap=True, highlight=False)
+        self._status = self._words.status("")
         self._lines = Console(soft_wrap=True, highlight=False)
 
     def hear(self, name: str, line: str) -> None:
@@ -53,12 +54,17 @@ class Voice:
     def step(self, doing: str) -> Iterator[list[str]]:
         """A step of the start, told when it is done; what is put into the list is said beside it."""
         began, words = monotonic(), list[str]()
-        with self._words.status(f"{doing} …"):
+        with self._words.status(f"{doing} …") as self._status:
             yield words
         took = f"{monotonic() - began:.1f} s"
         self._words.print(
             Text.assemble(("✓ ", "green"), f"{doing:<10}", ", ".join(words), (f"  {took}", "dim"))
         )
+
+    def doing(self, what: str, done: int, total: int) -> None:
+        """More of the step that is under way: what is fetched, who is waited for."""
+        far = f" ({done * 100 // total} %)" if total else ""
+        self._status.update(f"engines: {what}{far} …")
 
     def close(self) -> None:
         for file in self._files.values():
