@@ -22,9 +22,12 @@ from contract.telemetry.running import eventually
 from e2e.terminal import Terminal
 
 from tidings.engines.ports import is_free
+from tidings.run.cli.run import group
 from tidings.run.dev.code import SOURCE
 
 COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "dev"]
+KINDS = sorted(group.commands)
+"""More of them join by themselves."""
 LAST_LINE = r"  stop     Ctrl-C"
 
 
@@ -163,7 +166,8 @@ def test_the_doctor_finds_nothing_wrong_beside_it(desk: Desk, first: Terminal) -
     )
     findings = json.loads(done.stdout)["findings"]
     assert [each for each in findings if each["state"] == "wrong"] == []
-    assert len([each for each in findings if each["check"] == "processes" and each["state"] == "ok"]) >= 2
+    ready = [each for each in findings if each["check"] == "processes" and each["state"] == "ok"]
+    assert len(ready) == len(KINDS)
     assert done.returncode == 0
 
 
@@ -178,12 +182,12 @@ def test_a_process_that_is_killed_comes_back(desk: Desk, first: Terminal) -> Non
 
 
 def test_a_change_of_the_code_restarts_what_is_ours(first: Terminal) -> None:
-    before = {kind: process_of(first, kind) for kind in ("api", "gateway")}
+    before = {kind: process_of(first, kind) for kind in KINDS}
     engines = {each for each in family(first) if each not in before.values()}
     starts = first.text.count("process started")
     (SOURCE / "run/dev/__init__.py").touch()
-    first.wait_for(r"run/dev/__init__.py changed: restarting api, gateway")
-    first.wait_for("process started", starts + 2)
+    first.wait_for(rf"run/dev/__init__.py changed: restarting {', '.join(KINDS)}")
+    first.wait_for("process started", starts + len(KINDS))
     assert {process_of(first, kind) for kind in before} & set(before.values()) == set()
     assert engines <= set(family(first))
 
@@ -193,7 +197,7 @@ def test_ctrl_c_ends_everything_in_order_and_leaves_nothing(desk: Desk, first: T
     first.ctrl_c()
     assert first.exit_code() == 0
     said = first.text.rpartition("stopping api, gateway")[2]
-    assert said.count("process stopped  exit_code=0") == 2
+    assert said.count("process stopped  exit_code=0") == len(KINDS)
     assert said.rindex("process stopped") < said.index("stopped: dynamo, valkey, kafka-1")
     assert [each for each in started if each.is_running()] == []
     assert [port for port in ports if not is_free(port)] == []
