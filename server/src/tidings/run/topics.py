@@ -1,4 +1,4 @@
-"""The installation's topics as they stand beside the declaration: for `tidings topics`, `dev` and `doctor`."""
+"""The installation's topics as they stand beside the declaration: for `tidings dev` and `doctor`."""
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.kafka.connection import Connection
