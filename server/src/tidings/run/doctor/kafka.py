@@ -134,10 +134,10 @@ def _lag(link: Connection) -> Iterator[Finding]:
         why = "What is not consumed is not pushed: people see messages late."
         todo = "Start more of these processes, or look at what holds them up: their logs and /readyz."
         yield Finding("lag", State.WARNING, f"behind: {words} records", why, todo)
+    elif groups:
+        yield ok("lag", f"none far behind of {', '.join(groups)}")
     else:
-        yield (
-            ok("lag", f"{len(groups)} groups, none far behind") if groups else skipped("lag", "no groups yet")
-        )
+        yield skipped("lag", "no groups yet")
 
 
 def behind_of(link: Connection, group: str, topics: list[str]) -> int:
