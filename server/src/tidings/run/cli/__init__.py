@@ -11,6 +11,8 @@ from tidings.platform.lifecycle.exit_codes import ExitCode
 
 COMMANDS = {
     "config": "What is set, where it came from, and what can be set.",
+    "dev": "Everything at once on this machine: engines, processes, people to try with.",
+    "doctor": "What is wrong with this installation, why it matters, what to do.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "run": "A process of Tidings, in the foreground: the REST edge.",
     "protocol": "What Tidings speaks, as documents for clients.",

@@ -1,0 +1,36 @@
+"""`tidings doctor`: finds what is wrong, says why it matters and what to do. Changes nothing."""
+
+import click
+import msgspec
+from rich.console import Console
+
+_WRONG = 1
+
+
+@click.command(name="doctor")
+@click.option("--admin", multiple=True, metavar="HOST:PORT", help="Look at a process too; may be repeated.")
+@click.option("--strict", is_flag=True, help="Warnings end with 1 as well.")
+@click.option("--json", "is_json", is_flag=True, help="The findings for programs, on stdout.")
+def group(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
+    """Look at everything an installation stands on, and say what to do. Changes nothing.
+
+    Ends with 1 if something is wrong; warnings alone end with 0, unless --strict.
+    """
+    from tidings.run.doctor.examine import examine  # noqa: PLC0415 - a second that `--help` need not wait
+    from tidings.run.doctor.model import Finding, State  # noqa: PLC0415 - as above
+    from tidings.run.doctor.page import shown, summary  # noqa: PLC0415 - as above
+
+    findings: list[Finding] = []
+    console = Console(soft_wrap=True, highlight=False, stderr=is_json)
+    with console.status("looking …") as status:
+        for finding in examine(admin, lambda what: status.update(f"looking at {what} …")):
+            findings.append(finding)
+            if not is_json:
+                console.print(shown(finding))
+    if is_json:
+        click.echo(msgspec.json.encode({"findings": findings}))
+    else:
+        console.print(summary(findings))
+    bad = {State.WRONG, State.WARNING} if strict else {State.WRONG}
+    if any(finding.state in bad for finding in findings):
+        raise click.exceptions.Exit(_WRONG)

@@ -1,0 +1,124 @@
+"""The engines under `tidings dev`: this directory's own fleet, on disk, and gone when we go.
+
+Engines that ran before stay as they are and stay on. What the settings place elsewhere is used if it is on this
+machine; anything further away is refused, because `tidings dev` makes tables and a tenant.
+"""
+
+from dataclasses import dataclass
+from time import sleep
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from tidings.engines.cache import Cache, user_cache
+from tidings.engines.fleet import RUNNERS, Fleet
+from tidings.engines.jars import Progress
+from tidings.engines.model import Engine, Wish
+from tidings.engines.state import Running
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.redis.options import Options as RedisOptions
+from tidings.run.cli.engines import elsewhere
+from tidings.run.settings.load import Loaded
+from tidings.run.settings.model import DynamoSettings
+
+_POLL_S = 0.1
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(slots=True)
+class Engines:
+    """`were_running`: somebody else's to stop."""
+
+    fleet: Fleet
+    wish: Wish
+    were_running: list[Running]
+    dynamo_is_elsewhere: bool
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> "Engines":
+        refuse_far(loaded)
+        chosen, away = loaded.settings.engines, elsewhere(loaded)
+        cache = Cache(chosen.cache_dir) if chosen.cache_dir else user_cache()
+        fleet = Fleet(chosen.data_dir, cache, dies_with_us=True)
+        running = [each for each in fleet.status() if each.is_alive]
+        return cls(
+            fleet, _wish(loaded, running, frozenset(Engine) - away.keys()), running, Engine.DYNAMO in away
+        )
+
+    @property
+    def is_open_to_all(self) -> bool:
+        """DynamoDB Local listens on all interfaces, and checks no password."""
+        return Engine.DYNAMO in self.wish.engines and self.wish.dynamo == "local"
+
+    def start(self, progress: Progress) -> list[str]:
+        """Blocks; from the main thread, whose end the engines are bound to."""
+        self.fleet.progress = progress
+        return [RUNNERS[each.node.kind].version() for each in self.fleet.start(self.wish)]
+
+    def dynamo_when_ready(self, settings: DynamoSettings) -> DynamoSettings:
+        """Waits, in a thread of its own, while `start` waits for all of them."""
+        while not self.dynamo_is_elsewhere:
+            for each in self.fleet.status():
+                if each.node.engine is Engine.DYNAMO and RUNNERS[each.node.kind].is_ready(each.node):
+                    return replace(settings, endpoint=f"http://{each.node.address}")
+            sleep(_POLL_S)
+        return settings
+
+    def forget(self) -> None:
+        if self.dynamo_is_elsewhere:
+            raise TidingsError(
+                Code.SETTINGS_INVALID,
+                "--fresh forgets what this directory's engines hold, and dynamo.endpoint is set elsewhere.",
+                hint="Empty that one yourself, or unset dynamo.endpoint.",
+            )
+        if self.fleet.home.exists():
+            self.fleet.wipe()
+
+    def stop(self) -> list[str]:
+        if self.were_running:
+            return []
+        return [each.node.name for each in self.fleet.stop()]
+
+
+def _wish(loaded: Loaded, running: list[Running], wanted: frozenset[Engine]) -> Wish:
+    """In the form of what runs; if nothing does: on disk, since a chat of this morning is worth something."""
+    chosen = loaded.settings.engines
+    by_engine = {each.node.engine: each.node for each in running}
+    dynamo, broker = by_engine.get(Engine.DYNAMO), by_engine.get(Engine.KAFKA)
+    return Wish(
+        engines=wanted,
+        dynamo="dynoxide" if (dynamo.kind if dynamo else chosen.dynamo) == "dynoxide" else "local",
+        on_disk=running[0].node.on_disk if running else True,
+        kafka_brokers=len(broker.peers) if broker else chosen.kafka_brokers,
+        ports={
+            Engine.DYNAMO: chosen.dynamo_port,
+            Engine.KAFKA: chosen.kafka_port,
+            Engine.VALKEY: chosen.valkey_port,
+        },
+        ready_timeout_s=chosen.ready_timeout_s,
+    )
+
+
+def refuse_far(loaded: Loaded) -> None:
+    far = [name for name, hosts in _hosts(loaded).items() if not hosts <= _HERE]
+    if far:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"{' and '.join(far)} lead away from this machine, and `tidings dev` makes tables, topics and a tenant.",
+            hint="Unset them here (`tidings config show` says where they are set), or run the processes by hand: "
+            "`tidings tables apply`, `tidings run api`.",
+        )
+
+
+def _hosts(loaded: Loaded) -> dict[str, set[str]]:
+    """Of the engines that somebody has placed himself."""
+    settings, away = loaded.settings, elsewhere(loaded)
+    hosts: dict[str, set[str]] = {}
+    if Engine.DYNAMO in away:
+        hosts["dynamo.endpoint"] = {urlsplit(settings.dynamo.endpoint or "").hostname or "aws"}
+    if Engine.KAFKA in away:
+        servers = (settings.kafka.bootstrap_servers or "").split(",")
+        hosts["kafka.bootstrap_servers"] = {server.rpartition(":")[0] for server in servers}
+    if Engine.VALKEY in away and settings.redis.url:
+        hosts["redis.url"] = {str(seed[0]) for seed in RedisOptions.from_url(settings.redis.url).seeds}
+    return hosts

@@ -1,0 +1,75 @@
+"""The tenant `dev`, the key that signs its users' tokens, its server's API key: made once, kept with the data.
+
+After `--fresh`, or with other engines, the tenant does not know the kept keys: then new ones are made.
+"""
+
+import json
+import secrets
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from tidings.accounts.api_keys import PREFIX, ApiKeys
+from tidings.accounts.model import Scope
+from tidings.accounts.signatures import sign
+from tidings.accounts.signing_keys import SigningKeys
+from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.kernel.clock import Clock
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import Client
+from tidings.run.accounts import open_api_keys, open_tables
+from tidings.run.dev.place import Place, read_json, write_private
+from tidings.run.settings import Settings
+from tidings.tenants.model import TenantSettings
+from tidings.tenants.store import DynamoTenantStore
+
+TENANT = TenantId("dev")
+_SCOPES = (Scope.USERS, Scope.ACT_AS_USER)
+_AUDIENCE = "tidings"
+
+
+class DevKeys(Struct, frozen=True, kw_only=True):
+    """`signing` is a private JWK, `server` an API key."""
+
+    signing: dict[str, Any]
+    server: str
+    cursor_secret: str
+
+    def token(self, user: str, now_s: int, life_s: int) -> str:
+        claims = {"tenant": TENANT, "sub": user, "aud": _AUDIENCE, "iat": now_s, "exp": now_s + life_s}
+        return sign(claims, self.signing)
+
+
+async def found_tenant(settings: Settings, place: Place, clock: Clock) -> DevKeys:
+    """Safe to repeat."""
+    async with open_tables(settings.dynamo) as client:
+        store = DynamoTenantStore(client)
+        if await store.read(TENANT) is None:
+            await store.create(TENANT, TenantSettings(name="Dev", has_phone_login=True), clock.now_ms())
+        keys = await _keys(settings, client, place, clock)
+    write_private(place.keys, json.dumps(asdict(keys), indent=1))
+    return keys
+
+
+async def _keys(settings: Settings, client: Client, place: Place, clock: Clock) -> DevKeys:
+    kept = read_json(place.keys)
+    return DevKeys(
+        signing=await _signing(SigningKeys(DynamoSigningKeyStore(client), clock), kept.get("signing")),
+        server=await _server(open_api_keys(settings.accounts, client, clock), kept.get("server")),
+        cursor_secret=kept.get("cursor_secret") or secrets.token_urlsafe(32),
+    )
+
+
+async def _signing(keys: SigningKeys, kept: object) -> dict[str, Any]:
+    good = {key.kid for key in await keys.list(TENANT) if key.not_after_ms is None}
+    if isinstance(kept, dict) and kept.get("kid") in good:
+        return kept
+    return (await keys.make(TENANT, "Ed25519")).private
+
+
+async def _server(keys: ApiKeys, kept: object) -> str:
+    good = {key.name.key for key in await keys.list(TENANT) if key.revoked_at_ms is None}
+    if isinstance(kept, str) and kept.removeprefix(PREFIX).split(".")[1:2] and kept.split(".")[2] in good:
+        return kept
+    return (await keys.issue(TENANT, "tidings dev", _SCOPES)).text.reveal()

@@ -1,0 +1,100 @@
+"""From a log line of a process to a short one for a person. Pure.
+
+What is not JSON, such as a traceback on stderr, is shown as it came.
+"""
+
+import json
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from rich.text import Text
+
+COLOURS = ("cyan", "magenta", "green", "blue", "bright_yellow", "bright_cyan", "bright_magenta")
+_LEVELS = {"debug": "dim", "info": "dim", "warning": "yellow", "error": "bold red", "critical": "bold red"}
+# said elsewhere on the line, or of use to machines only
+_UNSHOWN = frozenset(
+    {"time", "level", "event", "process", "instance", "source", "exception", "stack"}
+    | {"trace_id", "span_id", "request_id", "pid", "loop", "admin_host", "shares_port", "components"}
+)
+# a dozen of them at every start and stop; who wants them reads the file
+_QUIET = frozenset({"component started", "component stopped"})
+_VALUE_CHARACTERS = 160
+_FRAMES = 3
+
+
+class Speaker(NamedTuple):
+    name: str
+    colour: str
+    width: int
+    """Of the longest name, so that what is said stands below each other."""
+
+
+def speakers(names: list[str]) -> dict[str, Speaker]:
+    width = max(map(len, names))
+    return {name: Speaker(name, COLOURS[n % len(COLOURS)], width) for n, name in enumerate(names)}
+
+
+def entry_of(line: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "event" in found else None
+
+
+def is_quiet(line: str) -> bool:
+    entry = entry_of(line)
+    return entry is not None and entry["event"] in _QUIET and entry.get("level") == "info"
+
+
+def is_request(line: str) -> bool:
+    entry = entry_of(line)
+    return entry is not None and entry["event"] == "request"
+
+
+def shown(line: str, speaker: Speaker) -> Text:
+    entry = entry_of(line)
+    if entry is None:
+        return spoken(speaker, Text(line))
+    level = str(entry.get("level", "info"))
+    style = _LEVELS.get(level, "")
+    text = Text.assemble((f"{level:<8}", style), (str(entry["event"]), style if style != "dim" else ""))
+    for name, value in entry.items():
+        if name not in _UNSHOWN and value is not None:
+            text.append(f"  {name}=", "dim").append(_short(value))
+    text.append(_trouble(entry), "red")
+    return spoken(speaker, text, _time(entry.get("time")))
+
+
+def spoken(speaker: Speaker, text: Text, when: datetime | None = None) -> Text:
+    at = (when or datetime.now(UTC)).astimezone().strftime("%H:%M:%S")
+    head = Text.assemble(
+        (f"{at} ", "dim"), (f"{speaker.name:<{speaker.width}} ", speaker.colour), ("│ ", "dim")
+    )
+    return head.append(text)
+
+
+def _time(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _VALUE_CHARACTERS else text[: _VALUE_CHARACTERS - 1] + "…"
+
+
+def _trouble(entry: dict[str, Any]) -> str:
+    """The error and where it came from; the whole of it is in the log file."""
+    found = entry.get("exception")
+    if isinstance(found, str):
+        return "\n" + found
+    if not isinstance(found, list) or not found or not isinstance(found[0], dict):
+        return ""
+    error = found[0]
+    lines = [f"    {error.get('exc_type')}: {error.get('exc_value')}"]
+    frames = [frame for frame in error.get("frames") or [] if isinstance(frame, dict)]
+    lines += [f"      {f.get('filename')}:{f.get('lineno')} in {f.get('name')}" for f in frames[-_FRAMES:]]
+    return "\n" + "\n".join(lines)

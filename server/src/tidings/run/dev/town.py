@@ -1,0 +1,98 @@
+"""Three people and a few chats in the tenant `dev`, made through the REST edge as any client would.
+
+Safe to repeat: what is there stays, and nobody says a thing twice, even after the seven days in which a repeat is known.
+"""
+
+import json
+from typing import Any
+
+from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.dev.calls import Answer, call
+from tidings.run.dev.keys import TENANT, DevKeys
+from tidings.run.dev.place import Place, write_private
+from tidings.run.dev.voice import Voice
+
+PEOPLE = {"anna": "Anna", "ben": "Ben", "cleo": "Cleo"}
+_GROUP = "Lunch"
+_DIRECT_TALK = (("anna", "Hello Ben!"), ("ben", "Hi Anna. Lunch?"))
+_GROUP_TALK = (("anna", "Lunch at noon?"), ("ben", "Fine with me."), ("cleo", "I bring cake."))
+_MADE, _THERE = (200, 201), 409
+
+
+class Town:
+    def __init__(self, api: str, keys: DevKeys, tokens: dict[str, str], voice: Voice) -> None:
+        self._voice = voice
+        self._api = api
+        self._keys = keys
+        self._tokens = tokens
+
+    async def settle(self) -> dict[str, str]:
+        """The chats by what they are."""
+        for user, name in PEOPLE.items():
+            await self._ask("POST", "/v1/users", self._keys.server, {"id": user, "display_name": name})
+        direct = await self._as("anna", "POST", "/v1/directs", {"user": "ben"})
+        chats = {"direct": str(direct["id"]), "group": await self._group()}
+        await self._talk(chats["direct"], "direct", _DIRECT_TALK)
+        await self._talk(chats["group"], "group", _GROUP_TALK)
+        return chats
+
+    async def _group(self) -> str:
+        listed = await self._as("anna", "GET", "/v1/chats")
+        for chat in listed["chats"]:
+            if chat["type"] == "group" and chat.get("name") == _GROUP:
+                return str(chat["id"])
+        wanted = {"name": _GROUP, "members": ["ben", "cleo"]}
+        made = await self._as("anna", "POST", "/v1/groups", wanted, key="dev-group")
+        return str(made["id"])
+
+    async def _talk(self, chat: str, name: str, talk: tuple[tuple[str, str], ...]) -> None:
+        page = await self._as("anna", "GET", f"/v1/chats/{chat}/messages")
+        if any(entry["kind"] == "message" for entry in page["entries"]):
+            return
+        for number, (user, text) in enumerate(talk):
+            path = f"/v1/chats/{chat}/messages"
+            await self._as(user, "POST", path, {"text": text}, key=f"dev-{name}-{number}")
+
+    async def _as(
+        self, user: str, method: str, path: str, body: object = None, *, key: str | None = None
+    ) -> Any:  # noqa: ANN401 - JSON is what it is
+        return await self._ask(method, path, self._tokens[user], body, key=key)
+
+    async def _ask(
+        self, method: str, path: str, bearer: str, body: object = None, *, key: str | None = None
+    ) -> Any:  # noqa: ANN401 - JSON is what it is
+        self._voice.requests_unshown += 1
+        answer = await call(method, self._api + path, bearer, body, key=key)
+        if answer.status not in (*_MADE, _THERE):
+            raise _refused(method, path, answer)
+        return answer.body
+
+
+def _refused(method: str, path: str, answer: Answer) -> TidingsError:
+    said = answer.body.get("detail") if isinstance(answer.body, dict) else ""
+    return TidingsError(
+        Code.INTERNAL,
+        f"The tenant {TENANT} could not be filled: {method} {path} gave {answer.status}. {said}",
+        hint="`tidings dev --fresh` begins anew; `tidings doctor` looks for what is wrong.",
+    )
+
+
+def tokens_of(keys: DevKeys, now_s: int, life_s: int) -> dict[str, str]:
+    return {user: keys.token(user, now_s, life_s) for user in PEOPLE}
+
+
+def publish(place: Place, clock: Clock, urls: dict[str, str], tokens: dict[str, str], **more: object) -> None:
+    """For other commands in this directory; mode 0600. `version` changes when a field changes its meaning."""
+    users = {user: {"name": PEOPLE[user], "token": token} for user, token in tokens.items()}
+    told = {
+        "version": 1,
+        "tenant": TENANT,
+        **urls,
+        "users": users,
+        **more,
+        "written_at": time_text(clock.now_ms()),
+    }
+    write_private(place.client, json.dumps(told, indent=1))
+    for user, token in tokens.items():
+        write_private(place.header(user), f"Authorization: Bearer {token}\n")

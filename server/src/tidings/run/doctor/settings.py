@@ -1,0 +1,47 @@
+"""The settings, as every process judges them before it opens anything."""
+
+import importlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tidings.kernel.errors import TidingsError
+from tidings.run.cli.run import group
+from tidings.run.doctor.model import Case, Finding, State, ok
+from tidings.run.settings.load import FIELDS
+
+if TYPE_CHECKING:
+    from tidings.run.options import Build
+
+WHY = "No process starts with settings that it can't use."
+_MISSING = ": is missing;"
+"""Of an engine: that is looked at by itself, in more words."""
+TODO = "`tidings config show` says what is set and where, `tidings config doc` what can be."
+
+
+def faulty(error: TidingsError) -> Finding:
+    """They can't even be read."""
+    faults = error.details.get("faults")
+    details = [str(fault) for fault in faults] if isinstance(faults, list) else [error.message]
+    return Finding("settings", State.WRONG, "have faults", WHY, TODO, details)
+
+
+def settings(case: Case) -> Iterator[Finding]:
+    from tidings.run.options import refuse_faulty  # noqa: PLC0415 - slow to import
+
+    builds = dict.fromkeys(build for name in sorted(group.commands) for build in _builds(name))
+    try:
+        refuse_faulty(case.loaded.settings, [*builds])
+    except TidingsError as error:
+        found = faulty(error)
+        if details := [fault for fault in found.details if _MISSING not in fault]:
+            yield replace(found, details=details)
+            return
+    yield ok("settings", f"{len(case.loaded.sources)} of {len(FIELDS)} given, the rest are defaults")
+
+
+def _builds(kind: str) -> tuple["Build", ...]:
+    """What a process of this kind tries before it starts."""
+    tried: tuple[Build, ...] = getattr(importlib.import_module(f"tidings.run.{kind}"), "BUILDS", ())
+    return tried

@@ -1,0 +1,63 @@
+"""One process of `tidings dev`: it ends with its supervisor, and it is ended if it does not listen."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tidings.engines.ports import Ports
+from tidings.run.dev.child import Child
+
+DEADLINE_S = 90.0
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Settings of a process that starts and waits for its engines."""
+    monkeypatch.chdir(tmp_path)
+    port = Ports().take(0, "nobody")
+    return {
+        "TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{port}",
+        "TIDINGS_REDIS_URL": f"redis://127.0.0.1:{port}",
+        "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{port}",
+        "TIDINGS_API_PORT": "0",
+    }
+
+
+async def started(environment: dict[str, str]) -> tuple[Child, list[str]]:
+    heard: list[str] = []
+    child = await Child.start("api", environment, lambda _, line: heard.append(line))
+    async with asyncio.timeout(DEADLINE_S):
+        while not any("process starting" in line for line in heard):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.02)
+    return child, heard
+
+
+async def test_it_dies_when_its_supervisor_lets_go(nowhere: dict[str, str]) -> None:
+    child, _ = await started(nowhere)
+    assert child._process.stdin
+    child._process.stdin.close()
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            assert await child.ended() == -signal.SIGKILL
+    finally:
+        child.send(signal.SIGKILL)
+
+
+async def test_who_hangs_is_killed(nowhere: dict[str, str]) -> None:
+    child, _ = await started(nowhere)
+    psutil.Process(child.pid).suspend()
+    async with asyncio.timeout(DEADLINE_S):
+        assert not await child.stop(within_s=0.2)
+    assert not child.is_alive
+
+
+async def test_settings_that_it_cannot_use_are_its_last_words(nowhere: dict[str, str]) -> None:
+    heard: list[str] = []
+    child = await Child.start("api", nowhere | {"TIDINGS_API_PORTT": "1"}, lambda _, line: heard.append(line))
+    async with asyncio.timeout(DEADLINE_S):
+        assert await child.ended() == 2
+    assert "TIDINGS_API_PORTT: no such setting" in "\n".join(child.last_words)
+    assert list(child.last_words) == heard[-12:]

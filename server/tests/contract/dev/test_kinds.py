@@ -1,0 +1,42 @@
+"""Ports of the processes: as set, or another that is free, and then it is said."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.dev.kinds import kinds
+from tidings.run.settings import serving
+from tidings.run.settings.load import load
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def test_every_process_has_an_admin_port_of_its_own_and_edges_have_one_for_clients(tmp_path: Path) -> None:
+    found = kinds(load({"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}, tmp_path))
+    ports = [port for kind in found for port in (kind.admin_port, kind.port) if port]
+    assert len(set(ports)) == len(ports)
+    assert {"api", "gateway"} <= {kind.name for kind in found if kind.is_edge}
+
+
+def test_a_port_that_was_set_and_is_taken_is_refused_with_who_has_it(tmp_path: Path, taken: int) -> None:
+    with pytest.raises(
+        TidingsError, match=rf"Port {taken}, set as api.port, is taken by .*process \d+"
+    ) as refused:
+        kinds(load({"TIDINGS_API_PORT": str(taken), "TIDINGS_GATEWAY_PORT": "0"}, tmp_path))
+    assert refused.value.code is Code.ENGINE_PORT_TAKEN
+
+
+def test_where_the_default_is_taken_another_is_chosen_and_said(tmp_path: Path, taken: int) -> None:
+    loaded = load({"TIDINGS_API_PORT": str(taken), "TIDINGS_GATEWAY_PORT": "0"}, tmp_path)
+    del loaded.sources["api", "port"]
+    api = next(kind for kind in kinds(loaded) if kind.name == "api")
+    assert api.port not in (None, taken, serving.ApiSettings().port)
+    assert f"port {taken} is taken" in api.note
+    assert f"api is at {api.port}" in api.note

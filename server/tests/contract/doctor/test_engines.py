@@ -1,0 +1,296 @@
+"""Each thing that can be wrong with an engine, provoked on a real one, is found and explained."""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from contract.doctor.conftest import Examine, only, states
+from fixtures.engines import Space
+from fixtures.redis_cluster import Server, ask, wait_for
+from fixtures.tables import REGION, Tables
+
+from tidings.engines import valkey as valkey_engine
+from tidings.engines.ports import Ports
+from tidings.platform.kafka.connection import Connection
+from tidings.run.doctor import kafka as kafka_checks
+from tidings.run.doctor.model import State
+from tidings.run.doctor.redis import judge
+from tidings.run.settings.model import KafkaSettings
+from tidings.tables.control import connect
+from tidings.topics import control
+
+
+def closed_port() -> int:
+    return Ports().take(0, "nobody")
+
+
+def dynamo_of(tables: Tables) -> dict[str, str]:
+    return {
+        "DYNAMO_ENDPOINT": tables.url,
+        "DYNAMO_TABLE_PREFIX": tables.prefix,
+        "DYNAMO_CAPACITY": "on_demand",
+    }
+
+
+class TestDynamo:
+    def test_a_well_one_is_found_well(self, tables_local: Tables, examine: Examine) -> None:
+        found = states(examine("dynamo", **dynamo_of(tables_local)))
+        assert found == {"dynamo": State.OK, "clock": State.OK, "tables": State.OK}
+
+    def test_none_is_set(self, examine: Examine) -> None:
+        assert "not set" in only(examine("dynamo"), "dynamo", State.WRONG).found
+
+    def test_nobody_answers(self, examine: Examine) -> None:
+        endpoint = f"http://127.0.0.1:{closed_port()}"
+        found = examine("dynamo", DYNAMO_ENDPOINT=endpoint)
+        assert endpoint in only(found, "dynamo", State.WRONG).found
+
+    def test_something_else_answers(self, examine: Examine) -> None:
+        with another_server() as url:
+            only(examine("dynamo", DYNAMO_ENDPOINT=url), "tables", State.WRONG)
+
+    @pytest.mark.parametrize(("offset_s", "state"), [(10, State.WARNING), (-130, State.WRONG)])
+    def test_the_clock_is_wrong(
+        self, tables_local: Tables, examine: Examine, offset_s: int, state: State
+    ) -> None:
+        given = dynamo_of(tables_local) | {"TESTING_CLOCK_OFFSET_S": str(offset_s)}
+        found = only(examine("dynamo", **given), "clock", state)
+        assert ("ahead of" if offset_s > 0 else "behind") in found.found
+
+    def test_tables_are_missing(self, tables_local: Tables, space: Space, examine: Examine) -> None:
+        given = dynamo_of(tables_local) | {"DYNAMO_TABLE_PREFIX": space.table_prefix}
+        found = only(examine("dynamo", **given), "tables", State.WRONG)
+        assert f"{space.table_prefix}messages: is not there" in found.details
+        assert "tidings tables apply" in found.todo
+
+    def test_a_table_has_another_key(self, tables_local: Tables, space: Space, examine: Examine) -> None:
+        connect(tables_local.url, REGION).create_table(
+            TableName=f"{space.table_prefix}messages",
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        given = dynamo_of(tables_local) | {"DYNAMO_TABLE_PREFIX": space.table_prefix}
+        found = next(each for each in examine("dynamo", **given) if each.state is State.WRONG)
+        assert [line for line in found.details if "messages: keys: id (S)" in line]
+
+    def test_ttl_stream_and_protection_are_off(self, bent_tables: Tables, examine: Examine) -> None:
+        client, prefix = connect(bent_tables.url, REGION), bent_tables.prefix
+        client.update_time_to_live(
+            TableName=f"{prefix}sessions",
+            TimeToLiveSpecification={"Enabled": False, "AttributeName": "ttl"},
+        )
+        client.update_table(TableName=f"{prefix}messages", StreamSpecification={"StreamEnabled": False})
+        client.update_table(TableName=f"{prefix}users", DeletionProtectionEnabled=False)
+        found = [each for each in examine("dynamo", **dynamo_of(bent_tables)) if each.check == "tables"]
+        assert [each.state for each in found] == [State.WRONG, State.WARNING]
+        assert [line.split(":")[:2] for line in sorted(found[0].details)] == [
+            [f"{prefix}messages", " stream"],
+            [f"{prefix}sessions", " TTL"],
+        ]
+        assert [line.split(":")[:2] for line in found[1].details] == [
+            [f"{prefix}users", " deletion protection"]
+        ]
+
+
+class TestKafka:
+    def test_a_well_one_is_found_well(self, topics: dict[str, str], examine: Examine) -> None:
+        found = states(examine("kafka", **topics))
+        assert found == {
+            "kafka": State.OK,
+            "kafka version": State.OK,
+            "topics": State.OK,
+            "lag": State.SKIPPED,
+        }
+
+    def test_none_is_set(self, examine: Examine) -> None:
+        assert "not set" in only(examine("kafka"), "kafka", State.WRONG).found
+
+    def test_nobody_listens(self, examine: Examine) -> None:
+        found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=f"127.0.0.1:{closed_port()}")
+        assert "nobody listens" in only(found, "kafka", State.WRONG).found
+
+    def test_something_else_listens(self, examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(control, "_METADATA_S", 1.0)
+        with another_server() as url:
+            found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=url.removeprefix("http://"))
+        assert "does not answer" in only(found, "kafka", State.WRONG).found
+
+    def test_topics_are_missing(self, kafka: str, space: Space, examine: Examine) -> None:
+        given = {"KAFKA_BOOTSTRAP_SERVERS": kafka, "KAFKA_TOPIC_PREFIX": space.topic_prefix}
+        found = only(examine("kafka", **given), "topics", State.WRONG)
+        assert f"{space.topic_prefix}messages: is not there" in found.details
+
+    def test_a_topic_is_kept_for_another_time(
+        self, topics: dict[str, str], link: Connection, examine: Examine
+    ) -> None:
+        entry = ConfigEntry("retention.ms", "60000", incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, link.topic("messages"), incremental_configs=[entry])
+        admin = AdminClient(link.admin_config())
+        for future in admin.incremental_alter_configs([resource]).values():
+            future.result()
+        found = only(examine("kafka", **topics), "topics", State.WARNING)
+        assert link.topic("messages") in found.details[0]
+
+    def test_it_is_too_old(self) -> None:
+        """No old one is at hand: this one answers the question for its calls as an old one does."""
+        with old_kafka() as address:
+            assert kafka_checks.known_calls(address) == {0, 1, 3, 18}
+            found = kafka_checks._version(KafkaSettings(bootstrap_servers=address))
+        assert found.state is State.WRONG
+        assert "older than 4.0" in found.found
+
+    def test_a_group_is_far_behind(
+        self,
+        topics: dict[str, str],
+        link: Connection,
+        examine: Examine,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(kafka_checks, "BEHIND", 5)
+        group = fall_behind(link, 5)
+        found = only(examine("kafka", **topics), "lag", State.WARNING)
+        assert f"{group} by 5" in found.found
+
+
+def fall_behind(link: Connection, by: int) -> str:
+    """A group that has consumed one record, and not the others."""
+    topic, group = link.topic("messages"), link.group("slow")
+    producer = Producer(link.admin_config())
+    for _ in range(by + 1):
+        producer.produce(topic, b"x", partition=0)
+    assert producer.flush(30) == 0
+    consumer = Consumer({**link.admin_config(), "group.id": group})
+    consumer.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+    consumer.close()
+    return group
+
+
+class TestRedis:
+    def test_a_well_one_is_found_well(self, valkey: str, examine: Examine) -> None:
+        assert states(examine("redis", REDIS_URL=valkey)) == {"redis": State.OK, "clock": State.OK}
+
+    def test_none_is_set(self, examine: Examine) -> None:
+        assert "not set" in only(examine("redis"), "redis", State.WRONG).found
+
+    def test_nobody_answers(self, examine: Examine) -> None:
+        found = examine("redis", REDIS_URL=f"redis://127.0.0.1:{closed_port()}")
+        assert "does not answer" in only(found, "redis", State.WRONG).found
+
+    def test_the_clock_is_wrong(self, valkey: str, examine: Examine) -> None:
+        found = examine("redis", REDIS_URL=valkey, TESTING_CLOCK_OFFSET_S="90")
+        assert "90 s ahead of Redis" in only(found, "clock", State.WRONG).found
+
+    def test_what_is_connected_may_be_evicted(self, own: "Own", examine: Examine) -> None:
+        server = own()
+        ask(server.port, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        found = only(examine("redis", REDIS_URL=url_of(server)), "redis memory", State.WARNING)
+        assert "allkeys-lru" in found.found
+
+    def test_it_is_a_replica(self, own: "Own", examine: Examine) -> None:
+        server = own()
+        ask(server.port, "REPLICAOF", "127.0.0.1", str(closed_port()))
+        only(examine("redis", REDIS_URL=url_of(server)), "redis role", State.WRONG)
+
+    def test_it_cannot_write_to_its_disk(self, own: "Own", examine: Examine) -> None:
+        server = own()
+        (server.home / "log").unlink()
+        server.home.rename(server.home.with_name("moved"))
+        server.home.with_name("moved").joinpath("dump.rdb").mkdir()
+        ask(server.port, "SET", "a", "b")
+        ask(server.port, "BGSAVE")
+        wait_for(
+            lambda: b"rdb_last_bgsave_status:err" in bytes(str(ask(server.port, "INFO")), "utf-8"), "failure"
+        )
+        found = only(examine("redis", REDIS_URL=url_of(server)), "redis persistence", State.WRONG)
+        assert "rdb_last_bgsave_status" in found.found
+
+    def test_the_settings_take_a_single_one_for_a_cluster(self, valkey: str, examine: Examine) -> None:
+        found = examine("redis", REDIS_URL=valkey, REDIS_IS_CLUSTER="true")
+        assert "Set redis.is_cluster to false" in only(found, "redis cluster", State.WRONG).todo
+
+    def test_the_settings_take_a_cluster_for_a_single_one(self, own: "Own", examine: Examine) -> None:
+        found = examine("redis", REDIS_URL=url_of(own(bus_port=closed_port())))
+        assert "Set redis.is_cluster to true" in only(found, "redis cluster", State.WRONG).todo
+
+    def test_the_cluster_is_not_whole(self, own: "Own", examine: Examine) -> None:
+        server = own(bus_port=closed_port())
+        found = examine("redis", REDIS_URL=url_of(server), REDIS_IS_CLUSTER="true")
+        assert "state is fail" in only(found, "redis cluster", State.WRONG).found
+
+    def test_it_is_too_old(self) -> None:
+        found = list(judge({"redis_version": "6.2.14"}, is_cluster_set=False))
+        assert "6.2.14" in only(found, "redis version", State.WRONG).found
+
+
+type Own = Callable[..., Server]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Own]:
+    """A Valkey of the test's own; with a `bus_port` a node of a cluster that has no slots."""
+    started: list[Server] = []
+
+    def start(bus_port: int = 0) -> Server:
+        server = Server(str(valkey_engine._binary()), tmp_path / "valkey", closed_port(), bus_port)
+        server.start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+def url_of(server: Server) -> str:
+    return f"redis://127.0.0.1:{server.port}"
+
+
+class _Refuse(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_error(400)
+
+    do_POST = do_GET  # noqa: N815 - http.server's name
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def another_server() -> Iterator[str]:
+    """Somebody who speaks HTTP and is no engine."""
+    server = HTTPServer(("127.0.0.1", 0), _Refuse)
+    serving = threading.Thread(target=server.serve_forever, args=(0.05,))
+    serving.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        serving.join()
+        server.server_close()
+
+
+@contextmanager
+def old_kafka() -> Iterator[str]:
+    calls = [0, 1, 3, 18]
+    body = struct.pack(">ihi", 1, 0, len(calls)) + b"".join(struct.pack(">hhh", call, 0, 3) for call in calls)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            while (client := listening.accept()[0]).recv(4_096):
+                with client:
+                    client.sendall(struct.pack(">i", len(body)) + body)
+            client.close()
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        socket.create_connection(listening.getsockname()).close()  # who asks nothing ends it
+        serving.join()

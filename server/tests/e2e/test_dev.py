@@ -1,0 +1,255 @@
+"""`tidings dev` as a newcomer has it: in a terminal, with a keyboard, killed, restarted, forgotten.
+
+Three starts in one directory: the first is looked at from all sides and ended with Ctrl-C, the second finds what the
+first has kept and is killed, the third begins anew.
+"""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from contract.telemetry.running import eventually
+from e2e.terminal import Terminal
+
+from tidings.engines.ports import is_free
+from tidings.run.cli.run import group
+from tidings.run.dev.code import SOURCE
+
+COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "dev"]
+KINDS = sorted(group.commands)
+"""More of them join by themselves."""
+LAST_LINE = r"  stop     Ctrl-C"
+
+
+@dataclass
+class Desk:
+    """One directory, and whatever runs in it."""
+
+    directory: Path
+    terminals: list[Terminal] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        ours = {
+            name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "NO_COLOR"))
+        }
+        return ours | {"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}
+
+    def start(self, *words: str, **more: str) -> Terminal:
+        terminal = Terminal([*COMMAND, *words], self.directory, self.environment | more)
+        self.terminals.append(terminal)
+        terminal.wait_for(LAST_LINE)
+        return terminal
+
+    @property
+    def client(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.directory / ".tidings/dev/client.json").read_text())
+        return found
+
+    def curl(self, line: str) -> Any:
+        done = subprocess.run(
+            ["bash", "-c", f"{line} -s -S"], cwd=self.directory, capture_output=True, text=True, check=True
+        )
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    made = Desk(tmp_path_factory.mktemp("dev"))
+    yield made
+    for terminal in made.terminals:
+        terminal.close()
+
+
+@pytest.fixture(scope="module")
+def first(desk: Desk) -> Terminal:
+    return desk.start()
+
+
+def family(terminal: Terminal) -> list[psutil.Process]:
+    """Everything that was started, engines too."""
+    return psutil.Process(terminal.popen.pid).children(recursive=True)
+
+
+def process_of(terminal: Terminal, kind: str) -> psutil.Process:
+    return next(child for child in family(terminal) if child.cmdline()[-2:] == ["run", kind])
+
+
+def ports_of(desk: Desk) -> list[int]:
+    client = desk.client
+    edges = [int(re.findall(r":(\d+)", client[name])[0]) for name in ("api", "gateway")]
+    return [*edges, *client["admin_ports"].values()]
+
+
+def curl_line(terminal: Terminal) -> str:
+    return terminal.wait_for(r"curl .*")
+
+
+def test_ready_it_says_what_to_do_next_in_at_most_eight_lines(first: Terminal) -> None:
+    shown = first.text.partition("ready in ")[2].partition(LAST_LINE)[0]
+    assert 4 <= shown.count("\n") + 1 <= 8
+    assert "/docs" in shown
+    assert "ws://127.0.0.1:" in shown
+
+
+def test_the_curl_line_works_as_it_stands(desk: Desk, first: Terminal) -> None:
+    answer = desk.curl(curl_line(first))
+    chats = {chat["type"]: chat for chat in answer["chats"]}
+    assert chats["group"]["name"] == "Lunch"
+    assert chats["direct"]["members"] == ["ben"]
+
+
+def test_a_request_is_seen_in_the_terminal_and_those_that_fill_the_tenant_are_not(
+    desk: Desk, first: Terminal
+) -> None:
+    assert "operation=POST" not in first.text
+    user = "cleo"
+    desk.curl(f"curl -H @.tidings/dev/{user}.header {desk.client['api']}/v1/me")
+    first.wait_for(r"api +│ info +request  operation=GET /v1/me  status=200")
+
+
+def test_log_lines_are_short_and_coloured_by_process(first: Terminal) -> None:
+    listening = [line for line in first.colourful.splitlines() if "listening" in line]
+    colours = {re.sub(r".*?\x1b\[(\d+)m(api|gateway) .*", r"\2 \1", line) for line in listening}
+    assert len(colours) == 2
+    assert not [line for line in first.text.splitlines() if line.startswith("{")]
+    assert "component started" not in first.text
+
+
+def test_whole_lines_are_kept_in_a_file_for_each_process(desk: Desk, first: Terminal) -> None:
+    del first
+    for kind in ("api", "gateway"):
+        lines = (desk.directory / f".tidings/logs/{kind}.log").read_text().splitlines()
+        assert "component started" in {json.loads(line)["event"] for line in lines}
+
+
+def test_what_a_client_needs_is_in_a_file_that_only_its_owner_reads(desk: Desk, first: Terminal) -> None:
+    del first
+    client = desk.client
+    for user in ("anna", "ben", "cleo"):
+        token, header = client["users"][user]["token"], f".tidings/dev/{user}.header"
+        assert desk.curl(f"curl -H @{header} {client['api']}/v1/me")["id"] == user
+        assert token in (desk.directory / header).read_text()
+    for path in (desk.directory / ".tidings/dev").glob("*.*"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_a_second_one_in_the_same_directory_says_so_and_how_to_go_on(desk: Desk, first: Terminal) -> None:
+    done = subprocess.run(
+        COMMAND, cwd=desk.directory, env=desk.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert f"process {first.popen.pid}" in done.stderr
+    assert desk.client["api"] in done.stderr
+    assert first.popen.poll() is None
+
+
+def test_the_doctor_finds_nothing_wrong_beside_it(desk: Desk, first: Terminal) -> None:
+    del first
+    done = subprocess.run(
+        [*COMMAND[:-1], "doctor", "--json"],
+        cwd=desk.directory,
+        env=desk.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    findings = json.loads(done.stdout)["findings"]
+    assert [each for each in findings if each["state"] == "wrong"] == []
+    ready = [each for each in findings if each["check"] == "processes" and each["state"] == "ok"]
+    assert len(ready) == len(KINDS)
+    assert done.returncode == 0
+
+
+def test_a_process_that_is_killed_comes_back(desk: Desk, first: Terminal) -> None:
+    before = process_of(first, "gateway")
+    starts = first.text.count("process started")
+    before.kill()
+    first.wait_for(r"gateway died \(SIGKILL\): starting it again")
+    first.wait_for("process started", starts + 1)
+    assert process_of(first, "gateway") != before
+    assert not is_free(ports_of(desk)[1])
+
+
+def test_a_change_of_the_code_restarts_what_is_ours(first: Terminal) -> None:
+    before = {kind: process_of(first, kind) for kind in KINDS}
+    engines = {each for each in family(first) if each not in before.values()}
+    starts = first.text.count("process started")
+    (SOURCE / "run/dev/__init__.py").touch()
+    first.wait_for(rf"run/dev/__init__.py changed: restarting {', '.join(KINDS)}")
+    first.wait_for("process started", starts + len(KINDS))
+    assert {process_of(first, kind) for kind in before} & set(before.values()) == set()
+    assert engines <= set(family(first))
+
+
+def test_ctrl_c_ends_everything_in_order_and_leaves_nothing(desk: Desk, first: Terminal) -> None:
+    started, ports = family(first), ports_of(desk)
+    first.ctrl_c()
+    assert first.exit_code() == 0
+    said = first.text.rpartition("stopping api, gateway")[2]
+    assert said.count("process stopped  exit_code=0") == len(KINDS)
+    assert said.rindex("process stopped") < said.index("stopped: dynamo, valkey, kafka-1")
+    assert [each for each in started if each.is_running()] == []
+    assert [port for port in ports if not is_free(port)] == []
+    assert not (desk.directory / ".tidings/dev/client.json").exists()
+
+
+@pytest.fixture(scope="module")
+def kept(desk: Desk, first: Terminal) -> dict[str, Any]:
+    """What the first run has left, when it is over."""
+    if first.popen.poll() is None:
+        first.ctrl_c()
+    first.exit_code()
+    found: dict[str, Any] = json.loads((desk.directory / ".tidings/dev/keys.json").read_text())
+    return found
+
+
+def texts(desk: Desk, chat: str) -> list[str]:
+    page = desk.curl(f"curl -H @.tidings/dev/anna.header {desk.client['api']}/v1/chats/{chat}/messages")
+    return [entry["text"] for entry in page["entries"] if entry["kind"] == "message"]
+
+
+def test_started_again_everything_is_as_it_was_and_a_kill_9_leaves_no_process(
+    desk: Desk, kept: dict[str, Any]
+) -> None:
+    second = desk.start()
+    assert json.loads((desk.directory / ".tidings/dev/keys.json").read_text()) == kept
+    assert texts(desk, desk.client["chats"]["direct"]) == ["Hi Anna. Lunch?", "Hello Ben!"]
+    started = family(second)
+    assert len(started) >= 5
+    second.popen.send_signal(signal.SIGKILL)
+    eventually(
+        lambda: None if any(_lives(each) for each in started) else True, "end of what was started", 60.0
+    )
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_fresh_forgets_and_colours_can_be_switched_off(desk: Desk, kept: dict[str, Any]) -> None:
+    third = desk.start("--fresh", NO_COLOR="1")
+    assert "what was kept here is forgotten" in third.text
+    now = json.loads((desk.directory / ".tidings/dev/keys.json").read_text())
+    assert now["server"] != kept["server"]
+    assert sorted(texts(desk, desk.client["chats"]["group"])) == [
+        "Fine with me.",
+        "I bring cake.",
+        "Lunch at noon?",
+    ]
+    assert not re.findall(r"\x1b\[(?:3[1-6]|9[1-6])m", third.colourful)
+    third.popen.send_signal(signal.SIGTERM)
+    assert third.exit_code() == 0
