@@ -19,6 +19,7 @@ from tidings.platform.redis.options import Options as RedisOptions
 from tidings.platform.telemetry.logs import LogOptions
 from tidings.platform.telemetry.tracing import TracingOptions
 from tidings.run.settings import Settings
+from tidings.run.settings.model import KafkaSettings
 
 MIN_SECRET_BYTES = 16
 _PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
@@ -96,7 +97,10 @@ def dynamo_endpoint(settings: Settings) -> str:
 
 
 def kafka_connection(settings: Settings) -> Connection:
-    wanted = settings.kafka
+    return connection_to(settings.kafka)
+
+
+def connection_to(wanted: KafkaSettings) -> Connection:
     if wanted.bootstrap_servers is None:
         raise ValueError("kafka.bootstrap_servers: is missing; or run `tidings engines start`")
     return Connection(

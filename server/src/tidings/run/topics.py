@@ -1,7 +1,8 @@
-"""The installation's topics as they stand beside the declaration: for `tidings dev` and `doctor`."""
+"""The installation's topics as they stand beside the declaration."""
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.kafka.connection import Connection
+from tidings.run.options import connection_to
 from tidings.run.settings.model import KafkaSettings
 from tidings.topics import diff
 from tidings.topics.control import ControlPlane
@@ -10,21 +11,14 @@ from tidings.topics.model import Size, wanted
 
 
 def connection(settings: KafkaSettings) -> Connection:
-    if settings.bootstrap_servers is None:
+    try:
+        return connection_to(settings)
+    except ValueError as error:
         raise TidingsError(
             Code.SETTINGS_INVALID,
             "kafka.bootstrap_servers is not set, so there is nothing to look at",
             hint="Run `tidings engines start`, or set kafka.bootstrap_servers.",
-        )
-    return Connection(
-        bootstrap_servers=settings.bootstrap_servers,
-        topic_prefix=settings.topic_prefix,
-        security_protocol=settings.security_protocol,
-        sasl_mechanism=settings.sasl_mechanism,
-        sasl_username=settings.sasl_username,
-        sasl_password=settings.sasl_password,
-        ca_file=settings.ca_file,
-    )
+        ) from error
 
 
 def plane_of(settings: KafkaSettings) -> ControlPlane:

@@ -6,16 +6,13 @@ import click
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.reconcile import Verdict
-from tidings.platform.kafka.connection import Connection
 from tidings.run.cli.plans import progress, show
-from tidings.run.options import kafka_connection
-from tidings.run.settings import Settings
 from tidings.run.settings.load import load
+from tidings.run.topics import plan_of, plane_of
 from tidings.topics import diff, page, report
 from tidings.topics.apply import PACE, apply
 from tidings.topics.control import ControlPlane
-from tidings.topics.declaration import RETIRED, TOPICS
-from tidings.topics.model import Size, wanted
+from tidings.topics.declaration import TOPICS
 
 _ALLOW_REORDER = click.option(
     "--allow-reorder", is_flag=True, help="More partitions, though records under way may lose their order."
@@ -31,8 +28,8 @@ def group() -> None:
 @_ALLOW_REORDER
 def plan_(*, allow_reorder: bool) -> None:
     """Show what `apply` would do to each topic. Changes nothing."""
-    settings = load().settings
-    show(report.lines(_plan(_plane(settings), settings, allow_reorder=allow_reorder)))
+    settings = load().settings.kafka
+    show(report.lines(plan_of(plane_of(settings), settings, allow_reorder=allow_reorder)))
 
 
 @group.command(name="apply")
@@ -40,9 +37,9 @@ def plan_(*, allow_reorder: bool) -> None:
 @click.option("--timeout-s", default=120.0, show_default=True, help="How long one topic may take.")
 def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
     """Make the topics as declared. Safe to repeat; refuses to destroy anything."""
-    settings = load().settings
-    plane = _plane(settings)
-    plan = _plan(plane, settings, allow_reorder=allow_reorder)
+    settings = load().settings.kafka
+    plane = plane_of(settings)
+    plan = plan_of(plane, settings, allow_reorder=allow_reorder)
     _apply(plane, plan, timeout_s)
     todo = sum(entry.verdict in (Verdict.CREATE, Verdict.CHANGE) for entry in plan.topics)
     click.echo(f"ok: {todo} of {len(TOPICS)} topics created or changed")
@@ -51,8 +48,8 @@ def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
 @group.command()
 def check() -> None:
     """Compare the topics with the declaration; fails with the list of what differs."""
-    settings = load().settings
-    plan = _plan(_plane(settings), settings)
+    settings = load().settings.kafka
+    plan = plan_of(plane_of(settings), settings)
     if plan.drift:
         raise TidingsError(
             Code.TOPICS_DRIFT,
@@ -67,29 +64,6 @@ def check() -> None:
 def doc() -> None:
     """Print the reference page of the topics, in Markdown."""
     click.echo(page.page(), nl=False)
-
-
-def connection(settings: Settings) -> Connection:
-    try:
-        return kafka_connection(settings)
-    except ValueError as error:
-        raise TidingsError(
-            Code.SETTINGS_INVALID,
-            "kafka.bootstrap_servers is not set, so there is nothing to look at",
-            hint="Run `tidings engines start`, or set kafka.bootstrap_servers.",
-        ) from error
-
-
-def _plane(settings: Settings) -> ControlPlane:
-    return ControlPlane(connection(settings))
-
-
-def _plan(plane: ControlPlane, settings: Settings, *, allow_reorder: bool = False) -> diff.Plan:
-    brokers, size = plane.brokers(), Size(settings.kafka.partitions)
-    wants = [wanted(topic, plane.prefix, size, brokers) for topic in TOPICS]
-    retired = [plane.prefix + name for name in RETIRED]
-    seen = plane.observe(want.name for want in wants)
-    return diff.plan(wants, seen, retired=retired, allow_reorder=allow_reorder)
 
 
 def _apply(plane: ControlPlane, plan: diff.Plan, timeout_s: float) -> None:
