@@ -22,8 +22,11 @@ def may_begin(shards: Sequence[Shard], leases: LeaseOf) -> list[ShardId]:
 
 
 def has_gap(shard: Shard, shards: Sequence[Shard], leases: LeaseOf) -> bool:
-    """Its parent has left the stream, and nobody has finished it: what it had was never audited, or not to its end."""
-    if shard.parent is None or any(shard.parent == each.id for each in shards):
+    """Its parent has left the stream, and nobody has finished it: what it had was never audited, or not to its end.
+
+    Where there is no lease at all nobody has begun to audit: the first relay begins with what is there.
+    """
+    if not leases or shard.parent is None or any(shard.parent == each.id for each in shards):
         return False
     parent = leases.get(shard.parent)
     return parent is None or not parent.is_finished
