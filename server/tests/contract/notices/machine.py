@@ -100,8 +100,7 @@ class Machine(RuleBasedStateMachine):
         ids, wanted = self.some(who, which), self.wanted[who]
         self.run(self.inboxes.mark.reopen(self.inboxes.owner(who), ids))
         again = set(ids) & wanted.live(self.now_ms) & wanted.read
-        for notice in again:
-            self.is_later(who, notice)
+        self.is_later(who, *again)
         wanted.read -= again
 
     @rule(who=user, which=which, back=st.booleans())
@@ -160,11 +159,12 @@ class Machine(RuleBasedStateMachine):
     def listed(self, who: str, wanted: Filter | None = None) -> list[NoticeId]:
         return self.run(self.inboxes.listed(who, wanted))
 
-    def is_later(self, who: str, notice: NoticeId) -> None:
+    def is_later(self, who: str, *notices: NoticeId) -> None:
         """What is given or made unread again is later than all that was before."""
-        since_ms = self.row(who, notice).since_ms
-        assert since_ms > max(self.wanted[who].since.values(), default=0)
-        self.wanted[who].since[notice] = since_ms
+        since, before_ms = self.wanted[who].since, max(self.wanted[who].since.values(), default=0)
+        for notice in notices:
+            since[notice] = self.row(who, notice).since_ms
+            assert since[notice] > before_ms
 
     def row(self, who: str, notice: NoticeId) -> Row:
         return self.run(self.inboxes.shelf.rows(self.inboxes.owner(who), [notice]))[notice]

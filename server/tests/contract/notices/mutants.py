@@ -100,15 +100,3 @@ class NoTombstones(DynamoShelf):
     async def commit(self, owner: Owner, deed: Deed, change: Change) -> bool:
         rows = tuple(row for row in change.rows if row.delivered_ms is not None)
         return await super().commit(owner, deed, replace(change, rows=rows))
-
-
-MUTANTS = (
-    CountsAgain,
-    NeverExpires,
-    CountsBelowMarks,
-    RedactsTwice,
-    LeavesMarksBehind,
-    ForgetsUnseen,
-    ComesBack,
-    NoTombstones,
-)
