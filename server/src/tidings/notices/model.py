@@ -5,6 +5,7 @@ there, whatever the clocks of processes say. What is later is decided by it alon
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import NamedTuple, NewType
 
 from msgspec import Struct, field
@@ -130,3 +131,19 @@ class Content(Struct, frozen=True, kw_only=True):
     expires_ms: int | None = None
     redacted_ms: int | None = None
     recall: str | None = None
+
+
+class Origin(StrEnum):
+    """What a key is: of a request, or the name of the notice in the sender's own system."""
+
+    KEY = "i"
+    HOST = "h"
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """What was sent under a key: a try that comes later goes on with these ids."""
+
+    notice: NoticeId
+    job: str
+    fingerprint: bytes
+    at_ms: int

@@ -4,8 +4,21 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
-from tidings.kernel.ids import ChatKey, TenantId
-from tidings.notices.model import Change, Content, Counts, InboxId, NoticeId, Owner, Row, Standing
+from tidings.jobs.model import Done, Job, JobId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.notices.config import Inbox
+from tidings.notices.model import (
+    Change,
+    Claim,
+    Content,
+    Counts,
+    InboxId,
+    NoticeId,
+    Origin,
+    Owner,
+    Row,
+    Standing,
+)
 
 
 class Given(Enum):
@@ -84,6 +97,62 @@ class Contents(Said, Protocol):
 
     async def redact(self, tenant: TenantId, content: Content, at_ms: int, recall: str) -> bool:
         """Empties every version. False if there is a newer one than `content`."""
+        ...
+
+
+class Claims(Protocol):
+    async def claim(
+        self, tenant: TenantId, inbox: InboxId, origin: Origin, key: str, claim: Claim
+    ) -> Claim | None:
+        """None: it is ours now. Else what was sent under it first. May be repeated at will."""
+        ...
+
+    async def claimed(self, tenant: TenantId, inbox: InboxId, origin: Origin, key: str) -> Claim | None:
+        """Strong."""
+        ...
+
+
+class InboxStore(Protocol):
+    async def read(self, tenant: TenantId, inbox: InboxId) -> Inbox | None:
+        """May be a moment behind; what is changed on it is held against its version."""
+        ...
+
+    async def listed(self, tenant: TenantId) -> Sequence[Inbox]: ...
+
+    async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
+        """False: what stands is not the version before it."""
+        ...
+
+
+class Jobs(Protocol):
+    """The work that sends and recalls are. Of `jobs`, joined by who wires."""
+
+    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], /) -> None:
+        """The same again changes nothing."""
+        ...
+
+    async def start(self, job: Job, /) -> bool:
+        """False: it was started before, by an earlier try."""
+        ...
+
+
+class Work(Protocol):
+    """Chunks as a worker does them. Strong."""
+
+    async def read(self, tenant: TenantId, job: JobId, /) -> Job | None: ...
+
+    async def chunk(self, tenant: TenantId, job: JobId, chunk: int, /) -> Sequence[UserId]: ...
+
+    async def is_done(self, tenant: TenantId, job: JobId, chunk: int, /) -> bool: ...
+
+    async def mark_done(self, tenant: TenantId, job: JobId, done: Done, /) -> None: ...
+
+
+class Proofs(Protocol):
+    async def rows_of(
+        self, tenant: TenantId, inbox: InboxId, notice: NoticeId, users: Sequence[UserId]
+    ) -> Mapping[UserId, Row]:
+        """The rows that these users have of one notice."""
         ...
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tidings.kernel.ids import first_ulid
-from tidings.notices.model import UNCATEGORISED, Change, Counts, NoticeId, Owner, Row, Standing
+from tidings.kernel.ids import TenantId, UserId, first_ulid
+from tidings.notices.model import UNCATEGORISED, Change, Counts, InboxId, NoticeId, Owner, Row, Standing
 from tidings.notices.ports import Deed, Given, RowPage
 from tidings.notices.rules import DROPPED_AT_ONCE, expiring_of
 from tidings.notices.store import items
@@ -131,6 +131,19 @@ class DynamoShelf:
         except DynamoError as error:
             unwritten(error)
         return True
+
+    async def rows_of(
+        self, tenant: TenantId, inbox: InboxId, notice: NoticeId, users: Sequence[UserId]
+    ) -> Mapping[UserId, Row]:
+        owners = [Owner(tenant, user, inbox) for user in users]
+        keys = {items.partition(owner): owner.user for owner in owners}
+        try:
+            found = await self._client.batch_get(
+                patterns.PROVE_RECALL, [items.row_key(owner, notice) for owner in owners]
+            )
+        except DynamoError as error:
+            unread(error)
+        return {keys[item["PK"]]: items.row_of(item) for item in found}
 
     async def forget(self, owner: Owner, ids: Sequence[NoticeId]) -> None:
         keys = [items.row_key(owner, notice) for notice in ids]
