@@ -78,7 +78,7 @@ class Due(NamedTuple):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """`rate_per_s`: users in the last seconds; `left_s` None: it can't be told."""
+    """`rate_per_s`: users in the last seconds, or over all its time if it is done; `left_s` None: it can't be told."""
 
     job: Job
     state: JobState

@@ -23,8 +23,10 @@ def missing(job: Job, done: Collection[Done]) -> list[int]:
 
 def progress(job: Job, done: Collection[Done], now_ms: int) -> Progress:
     is_done = len(done) == job.chunks
+    finished_ms = max(each.at_ms for each in done) if is_done else None
     users, failed = sum(each.users for each in done), sum(len(each.failed) for each in done)
-    rate = _rate_per_s(done, job.created_ms, now_ms)
+    since_ms = job.created_ms if is_done else max(now_ms - RATE_OVER_MS, job.created_ms)
+    rate = _rate_per_s(done, since_ms, finished_ms or now_ms)
     left = job.total - users - failed
     return Progress(
         job=job,
@@ -34,14 +36,14 @@ def progress(job: Job, done: Collection[Done], now_ms: int) -> Progress:
         chunks_done=len(done),
         rate_per_s=rate,
         left_s=left / rate if rate and job.state is JobState.RUNNING else None,
-        finished_ms=max(each.at_ms for each in done) if is_done and done else None,
+        finished_ms=finished_ms,
     )
 
 
-def _rate_per_s(done: Collection[Done], began_ms: int, now_ms: int) -> float:
-    since_ms = max(now_ms - RATE_OVER_MS, began_ms)
-    recent = sum(each.users + len(each.failed) for each in done if each.at_ms > since_ms)
-    return recent * 1000 / max(now_ms - since_ms, 1)
+def _rate_per_s(done: Collection[Done], since_ms: int, until_ms: int) -> float:
+    """Of what goes on: over the last seconds; of what is over: over all its time."""
+    users = sum(each.users + len(each.failed) for each in done if each.at_ms > since_ms)
+    return users * 1000 / max(until_ms - since_ms, 1)
 
 
 def wanted(job: Job, state: JobState, done: Collection[Done]) -> bool:

@@ -34,6 +34,8 @@ class Notice(NamedTuple):
     message: Any
     is_read: bool
     is_seen: bool
+    read_ms: int | None
+    """When it was read, by itself or by a mark of all."""
 
 
 class Page(NamedTuple):
@@ -133,6 +135,7 @@ class Read:
                 _message(keys, place_of(tenant, row.id), contents[row.id].version, there[row.id]),
                 rules.is_read(row, sheet.counts),
                 rules.is_seen(row, sheet.counts),
+                rules.read_at_ms(row, sheet.counts),
             )
             for row in rows
             if row.id in there

@@ -48,6 +48,12 @@ def is_read(row: Row, counts: Counts) -> bool:
     return row.read_ms is not None or row.since_ms <= read_up_to_ms(counts, row.category)
 
 
+def read_at_ms(row: Row, counts: Counts) -> int | None:
+    if row.read_ms is not None or not is_read(row, counts):
+        return row.read_ms
+    return read_up_to_ms(counts, row.category)
+
+
 def is_unread(row: Row, sheet: Sheet) -> bool:
     """What the counts count."""
     return (
@@ -173,10 +179,7 @@ def redacted(row: Row | None, sheet: Sheet, notice: NoticeId, category: int) -> 
         return Row(id=notice, category=category, delivered_ms=None, redacted_ms=sheet.now_ms)
     if row.redacted_ms is not None:
         return row
-    read_ms = row.read_ms
-    if read_ms is None and is_read(row, sheet.counts):
-        read_ms = read_up_to_ms(sheet.counts, row.category)
-    return replace(row, redacted_ms=sheet.now_ms, read_ms=read_ms)
+    return replace(row, redacted_ms=sheet.now_ms, read_ms=read_at_ms(row, sheet.counts))
 
 
 def mark_ms(sheet: Sheet, before_ms: int | None) -> int:

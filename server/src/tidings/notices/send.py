@@ -22,6 +22,8 @@ from tidings.notices.ports import Claims, Contents, Jobs, Keys, SealingKeys
 from tidings.notices.read import place_of
 
 MAX_USERS = 100_000
+LATEST_MS = 10**13 - 1
+"""Keys have 13 digits for it."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -92,6 +94,8 @@ class SendNotice:
             raise TidingsError(Code.REQUEST_INVALID, f"A notice goes to 1 to {MAX_USERS} users.")
         payload.check_message(inbox.schema, wish.message)
         inbox.code_to_send(wish.category)
+        if wish.expires_ms is not None and not self._clock.now_ms() < wish.expires_ms <= LATEST_MS:
+            raise TidingsError(Code.REQUEST_INVALID, "A notice expires in the future, and before 2286.")
         said = f"{tenant}#{inbox.id}#notice#".encode() + _encode(wish)
         now_ms = self._clock.now_ms()
         claim = Claim(

@@ -13,6 +13,7 @@ from tidings.api.ports import Telemetry
 from tidings.api.services import Services
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
+from tidings.jobs.ports import Chunks
 from tidings.kernel.secrets import Secret
 from tidings.limits.limit import Limiter
 from tidings.platform.lifecycle.component import Component
@@ -21,11 +22,13 @@ from tidings.platform.telemetry import logs
 from tidings.run import wiring
 from tidings.run.accounts import Accounts, open_accounts
 from tidings.run.chat_lists import ChatLists
+from tidings.run.chunks import held_chunks
 from tidings.run.edge.doors import PhoneLimits, PhoneTenants, credentials_of
 from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
+from tidings.run.inboxes import join_notices, notice_services
 from tidings.run.options import (
     cursor_secrets,
     otlp_headers,
@@ -50,14 +53,15 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
     lists = wiring.chat_lists(engines, host)
+    chunks = held_chunks(settings)
 
     def app() -> Asgi:
         requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(operations())
-        joined = Joined(settings, host, engines, accounts.it, lists.it)
+        joined = Joined(settings, host, engines, accounts.it, lists.it, chunks.it)
         return make_app(joined.services(requests), _options(settings))
 
-    return [*engines.components, accounts, lists, HttpServer(settings, app, host.tasks)]
+    return [*engines.components, accounts, lists, chunks, HttpServer(settings, app, host.tasks)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Joined:
     engines: wiring.Engines
     accounts: Accounts
     lists: ChatLists
+    chunks: Chunks
 
     def services(self, requests: Telemetry) -> Services:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
@@ -88,6 +93,7 @@ class Joined:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
+            notices=notice_services(join_notices(client, keys, self.host.clock, self.chunks)),
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )

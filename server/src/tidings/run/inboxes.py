@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tidings.api.services import NoticeServices
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.ports import Chunks
 from tidings.jobs.store import DynamoDue, DynamoJobs
@@ -55,4 +56,18 @@ def join_notices(
         track=track,
         work=ChunkWork(jobs, contents, Give(shelf, clock, told), Withdraw(book), clock),
         look_after=LookAfter(jobs, due, chunks, clock),
+    )
+
+
+def notice_services(cases: NoticeCases) -> NoticeServices:
+    """What the REST edge calls of it."""
+    return NoticeServices(
+        inboxes=cases.inboxes,
+        known=cases.reader,
+        read=cases.read,
+        mark=cases.mark,
+        send=cases.send,
+        recall=cases.recall,
+        prove=cases.prove,
+        jobs=cases.track,
     )

@@ -15,7 +15,13 @@ PRODUCER = producer_config(Connection(bootstrap_servers="x:1"), PublisherTuning(
 
 
 def test_the_topics_are_those_of_the_design() -> None:
-    assert [topic.name for topic in TOPICS] == ["messages", "messages-dead", "unreached", "notices"]
+    assert [topic.name for topic in TOPICS] == [
+        "messages",
+        "messages-dead",
+        "unreached",
+        "notices",
+        "notices-dead",
+    ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}
 
 

@@ -1,4 +1,4 @@
-"""`tidings run api | gateway`: a process in the foreground, until a signal ends it."""
+"""`tidings run api | gateway | notices`: a process in the foreground, until a signal ends it."""
 
 import click
 
@@ -43,3 +43,11 @@ def gateway(processes: int) -> None:
         run_gateway(settings)
     refuse_faulty(settings, BUILDS)
     raise click.exceptions.Exit(run_several("gateway", processes, settings))
+
+
+@group.command()
+def notices() -> None:
+    """The workers that bring notices to users; as many as you like."""
+    from tidings.run.notices import run_notices  # noqa: PLC0415 - see above
+
+    run_notices(load().settings)
