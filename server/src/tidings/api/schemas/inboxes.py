@@ -1,13 +1,14 @@
 """Inboxes, sends, recalls and jobs over HTTP: what a tenant's server says and hears."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from fastapi import Path
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
+from pydantic.config import JsonDict
 
 from tidings.api.schemas.chat_list import SpelledTime
 from tidings.api.schemas.ids import PART, UserName
-from tidings.api.schemas.notices import ULID, CategoryName
+from tidings.api.schemas.notices import ULID, CategoryName, shows
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.jobs.model import JobId, Progress
 from tidings.kernel.clock import time_text
@@ -18,9 +19,33 @@ from tidings.notices.send import MAX_USERS, Sent, Wish
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
+_AT = "2026-11-15T02:11:21.957Z"
+_INBOX: JsonDict = {
+    "title": "General Notifications",
+    "description": "System-wide notifications",
+    "categories": ["news", "orders"],
+    "payload_schema": {"type": "object", "required": ["title"]},
+    "retention_days": 90,
+}
+_SHOWN: JsonDict = {"id": "default", **_INBOX, "schema_version": 1, "version": 1, "updated_at": _AT}
+_SENT: JsonDict = {"id": _ID, "job": _ID, "total": 2}
+_JOB: JsonDict = {
+    "id": _ID,
+    "kind": "deliver",
+    "state": "running",
+    "inbox": "default",
+    "notice": _ID,
+    "total": 100_000,
+    "done": 32_100,
+    "failed": 0,
+    "rate_per_s": 2_140.0,
+    "left_s": 31.7,
+    "created_at": _AT,
+}
+
 JobInPath = Annotated[JobId, Path(pattern=ULID, description="A job's id.", examples=[_ID])]
 Message = Annotated[
-    dict[str, Any],
+    dict[str, JsonValue],
     Field(
         description="What it says: as the inbox's schema wants it, at most 16 KB.",
         examples=[{"title": "New Feature Available", "body": "Check out our latest feature..."}],
@@ -46,11 +71,13 @@ Seconds = Annotated[
 class InboxWanted(Shape):
     """An inbox as it shall be, whole: what is not there is taken away. A category's code is never given to another."""
 
+    model_config = shows(_INBOX)
+
     title: Annotated[str, Field(min_length=1, max_length=64, examples=["General Notifications"])]
     description: Annotated[str, Field(max_length=256)] = ""
     categories: Annotated[list[CategoryName], Field(max_length=MAX_CATEGORIES, default_factory=list)]
     payload_schema: Annotated[
-        dict[str, Any] | None,
+        dict[str, JsonValue] | None,
         Field(description="A JSON Schema (2020-12) that messages must fit when they are sent."),
     ] = None
     retention_days: Days | None = None
@@ -70,11 +97,13 @@ class InboxWanted(Shape):
 
 
 class InboxShown(Shape):
+    model_config = shows(_SHOWN)
+
     id: str
     title: str
     description: str
     categories: list[str]
-    payload_schema: dict[str, Any] | None = None
+    payload_schema: dict[str, JsonValue] | None = None
     schema_version: Annotated[int, Field(description="Goes up whenever the schema changes.")]
     retention_days: int | None = None
     expires_after_s: int | None = None
@@ -100,6 +129,8 @@ class InboxShown(Shape):
 
 
 class InboxesShown(Shape):
+    model_config = shows({"inboxes": [_SHOWN]})
+
     inboxes: list[InboxShown]
 
 
@@ -136,6 +167,8 @@ class NewNotice(Shape):
 class NoticeSent(Shape):
     """Committed: it comes to every user, and `job` tells how far it is."""
 
+    model_config = shows(_SENT)
+
     id: str
     job: str
     total: int
@@ -146,10 +179,14 @@ class NoticeSent(Shape):
 
 
 class NoticeAmended(Shape):
+    model_config = shows({"message": {"title": "Corrected"}})
+
     message: Message
 
 
 class AmendedShown(Shape):
+    model_config = shows({"id": _ID, "version": 2})
+
     id: str
     version: int
 
@@ -160,6 +197,8 @@ class AmendedShown(Shape):
 
 class RecalledShown(Shape):
     """Nobody sees it any more; `job` takes it out of the counts."""
+
+    model_config = shows({"id": _ID, "job": _ID, "redacted_at": _AT})
 
     id: str
     job: str
@@ -189,11 +228,17 @@ class ProofShown(Shape):
 
 
 class ProofsShown(Shape):
+    model_config = shows(
+        {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "vanished_at": _AT}]}
+    )
+
     users: list[ProofShown]
     cursor: Cursor | None = None
 
 
 class JobShown(Shape):
+    model_config = shows(_JOB)
+
     id: str
     kind: Literal["deliver", "redact"]
     state: Literal["running", "paused", "cancelled", "done"]
@@ -227,5 +272,7 @@ class JobShown(Shape):
 
 
 class JobsShown(Shape):
+    model_config = shows({"jobs": [_JOB]})
+
     jobs: list[JobShown]
     cursor: Cursor | None = None

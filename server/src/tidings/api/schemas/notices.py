@@ -1,9 +1,10 @@
 """One's notices and their counts over HTTP."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from fastapi import Path
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic.config import JsonDict
 
 from tidings.api.schemas.chat_list import SpelledTime
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
@@ -15,6 +16,28 @@ from tidings.notices.read import MAX_PAGE, Explained, Notice, Page, Reason
 ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 CATEGORY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+
+_AT = "2026-11-15T02:11:21.957Z"
+_COUNTS: JsonDict = {"unread": 3, "unseen": 1, "categories": {"news": 2}, "next_change_at": _AT}
+_NOTICE: JsonDict = {
+    "id": _ID,
+    "category": "news",
+    "sender": "admin_user",
+    "host_system_id": "external_id_123",
+    "label": "Premium Users",
+    "received_at": _AT,
+    "delivered_at": _AT,
+    "is_read": False,
+    "is_seen": True,
+    "is_archived": False,
+    "version": 1,
+    "message": {"title": "New Feature Available"},
+}
+
+
+def shows(*examples: JsonDict) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [*examples]})
+
 
 InboxInPath = Annotated[
     InboxId,
@@ -36,6 +59,8 @@ class NoticesAsked(Shape):
 
 
 class NoticesNamed(Shape):
+    model_config = shows({"ids": [_ID]})
+
     ids: Annotated[list[NoticeName], Field(min_length=1, max_length=100)]
 
 
@@ -65,6 +90,8 @@ class ReadMark(Shape):
 
 class CountsShown(Shape):
     """Exact, as of this answer."""
+
+    model_config = shows(_COUNTS)
 
     unread: int
     unseen: Annotated[int, Field(description="Unread, and given since the user last looked.")]
@@ -104,7 +131,7 @@ class NoticeShown(Shape):
     is_seen: bool
     is_archived: bool
     version: Annotated[int, Field(description="Above 1: it was amended.")]
-    message: Annotated[dict[str, Any], Field(examples=[{"title": "New Feature Available"}])]
+    message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
 
     @classmethod
     def of(cls, notice: Notice, inbox: Inbox) -> Self:
@@ -128,6 +155,8 @@ class NoticeShown(Shape):
 
 class NoticesShown(Shape):
     """Newest first. A page may be short, or empty, though there is a cursor: a filter found little so far."""
+
+    model_config = shows({"notices": [_NOTICE], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"})
 
     notices: list[NoticeShown]
     counts: CountsShown
@@ -175,6 +204,10 @@ class ReasonShown(Shape):
 
 class ExplainedShown(Shape):
     """Every notice of a user, newest first, and why it is counted or not."""
+
+    model_config = shows(
+        {"counts": _COUNTS, "notices": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}]}
+    )
 
     counts: CountsShown
     notices: list[ReasonShown]

@@ -1,16 +1,28 @@
 """The first inbox API's own names: its attributes in rows and answers, times in whole seconds."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, JsonValue, model_validator
+from pydantic.config import JsonDict
 
 from tidings.api.schemas.ids import UserName
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notices import CategoryName, CountsShown, NoticeName
+from tidings.api.schemas.notices import CategoryName, CountsShown, NoticeName, shows
 from tidings.api.schemas.shape import Shape
 from tidings.notices.config import Inbox
 from tidings.notices.read import Notice
 from tidings.notices.send import MAX_USERS, Sent, Wish
+
+_ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+_SENT: JsonDict = {
+    "host_system_id": "external_id_123",
+    "category": "notification",
+    "sender": "admin_user",
+    "audiences": {"kind": "users", "label": "Premium Users", "uids": ["user456", "user789"]},
+    "message": {"title": "New Feature Available"},
+}
+_ROW: JsonDict = {**_SENT, "id": _ID, "received": 1640995200, "delivered": 1640995201, "readat": None}
+_COUNTS: JsonDict = {"unread": 1, "unseen": 1, "categories": {"notification": 1}}
 
 UnixSeconds = Annotated[int, Field(ge=0, le=9_999_999_999, examples=[1640995200])]
 
@@ -24,19 +36,7 @@ class AudiencesWanted(Shape):
 class StackNotice(Shape):
     """`audiences.kind` is `users`: the others come with broadcasts."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "host_system_id": "external_id_123",
-                    "category": "notification",
-                    "sender": "admin_user",
-                    "audiences": {"kind": "users", "label": "Premium Users", "uids": ["user456", "user789"]},
-                    "message": {"title": "New Feature Available"},
-                }
-            ]
-        }
-    )
+    model_config = shows(_SENT)
 
     audiences: AudiencesWanted
     message: Message
@@ -56,6 +56,8 @@ class StackNotice(Shape):
 
 
 class StackSent(Shape):
+    model_config = shows({"id": _ID, "job": _ID, "recipients": 2})
+
     id: str
     job: str
     recipients: int
@@ -66,16 +68,22 @@ class StackSent(Shape):
 
 
 class StackNamed(Shape):
+    model_config = shows({"id": _ID})
+
     id: NoticeName
 
 
 class StackRedacted(Shape):
+    model_config = shows({"id": _ID, "job": _ID})
+
     id: str
     job: str
 
 
 class StackMark(Shape):
     """`ids`, or `before` and perhaps a `category`."""
+
+    model_config = shows({"ids": [_ID]}, {"before": 1640995200, "category": "notification"})
 
     ids: Annotated[list[NoticeName], Field(min_length=1, max_length=100)] | None = None
     before: UnixSeconds | None = None
@@ -105,7 +113,7 @@ class StackRow(Shape):
     received: UnixSeconds
     delivered: UnixSeconds
     readat: UnixSeconds | None
-    message: Annotated[dict[str, Any], Field(examples=[{"title": "New Feature Available"}])]
+    message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
 
     @classmethod
     def of(cls, notice: Notice, inbox: Inbox, user: str) -> Self:
@@ -124,5 +132,7 @@ class StackRow(Shape):
 
 
 class StackRows(Shape):
+    model_config = shows({"messages": [_ROW], "counts": _COUNTS})
+
     messages: list[StackRow]
     counts: CountsShown
