@@ -12,6 +12,8 @@ from tidings.platform.lifecycle.exit_codes import ExitCode
 COMMANDS = {
     "config": "What is set, where it came from, and what can be set.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
+    "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
+    "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
     "run": "A process of Tidings, in the foreground: the REST edge.",
     "protocol": "What Tidings speaks, as documents for clients.",
     "tables": "The DynamoDB tables: plan, apply, check.",
