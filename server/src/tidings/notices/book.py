@@ -17,6 +17,8 @@ from tidings.notices.ports import Deed, Live, News, Retention, Shelf
 
 SETTLE_FROM = 40
 """A read that finds more than this to be dropped has it done, so that no later one has to go through it."""
+_FEW = 8
+"""Of those that expire are read at first: the next is nearly always among them."""
 _ROUNDS = 200
 
 type Edit = Callable[[Sheet], Awaitable[Change | None]]
@@ -57,11 +59,14 @@ class Book:
 
     async def _settled(self, owner: Owner) -> Sheet:
         """Whole, and with so little to be dropped that it fits beside a change."""
+        expiring = _FEW
         for _ in range(_ROUNDS):
-            standing = await self.shelf.standing(owner)
+            standing = await self.shelf.standing(owner, expiring)
             sheet = rules.settled(owner, standing, self._clock.now_ms())
             is_whole = sheet.next_ms is not None or not standing.is_cut
-            if not is_whole or len(sheet.dropped) > SETTLE_FROM:
+            if not is_whole and expiring == _FEW:
+                expiring = rules.DROPPED_AT_ONCE
+            elif not is_whole or len(sheet.dropped) > SETTLE_FROM:
                 await self._commit(owner, Deed.SETTLE, rules.only_settled(sheet))
             elif (kept := await self._kept(sheet)) is not None:
                 return kept

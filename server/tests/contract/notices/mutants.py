@@ -17,7 +17,7 @@ class CountsAgain(DynamoShelf):
     async def give(self, owner: Owner, row: Row) -> Given | Counts:
         given = await super().give(owner, row)
         if given is Given.THERE:
-            standing = await self.standing(owner)
+            standing = await self.standing(owner, 0)
             counts = rules.moved(
                 standing.counts, 1, category=row.category, delivered_ms=row.delivered_ms or 0
             )
@@ -30,8 +30,8 @@ class NeverExpires(DynamoShelf):
     """What has expired stays in the counts."""
 
     @override
-    async def standing(self, owner: Owner) -> Standing:
-        return Standing((await super().standing(owner)).counts, ())
+    async def standing(self, owner: Owner, expiring: int) -> Standing:
+        return Standing((await super().standing(owner, expiring)).counts, ())
 
 
 class CountsBelowMarks(DynamoShelf):
@@ -73,7 +73,7 @@ class ForgetsUnseen(DynamoShelf):
     @override
     async def commit(self, owner: Owner, deed: Deed, change: Change) -> bool:
         if deed is Deed.SETTLE and change.dropped:
-            unseen = max(change.counts.unseen, (await self.standing(owner)).counts.unseen)
+            unseen = max(change.counts.unseen, (await self.standing(owner, 0)).counts.unseen)
             change = replace(change, counts=replace(change.counts, unseen=unseen))
         return await super().commit(owner, deed, change)
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tidings.kernel.ids import TenantId, UserId, first_ulid
 from tidings.notices.model import UNCATEGORISED, Change, Counts, InboxId, NoticeId, Owner, Row, Standing
 from tidings.notices.ports import Deed, Given, RowPage
-from tidings.notices.rules import DROPPED_AT_ONCE, expiring_of
+from tidings.notices.rules import expiring_of
 from tidings.notices.store import items
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
@@ -24,7 +24,7 @@ _OF_DEED = {
     Deed.SETTLE: patterns.SETTLE,
     Deed.REDACT: patterns.REDACT_ROW,
 }
-_STANDING_LIMIT = DROPPED_AT_ONCE + 2  # beside the counts, of direct notices and of broadcasts
+_COUNTS = 2  # of direct notices and of broadcasts
 
 
 class DynamoShelf:
@@ -46,7 +46,7 @@ class DynamoShelf:
             unwritten(error)
         return Given.GIVEN
 
-    async def standing(self, owner: Owner) -> Standing:
+    async def standing(self, owner: Owner, expiring: int) -> Standing:
         query = Query(
             condition="PK = :p AND SK BETWEEN :c AND :e",
             values={
@@ -54,7 +54,7 @@ class DynamoShelf:
                 ":c": items.FIRST_COUNTS,
                 ":e": items.AFTER_EXPIRING,
             },
-            limit=_STANDING_LIMIT,
+            limit=expiring + _COUNTS,
         )
         try:
             page = await self._client.query(patterns.READ_COUNTS, query)
@@ -63,8 +63,8 @@ class DynamoShelf:
         counts = next(
             (items.counts_of(item) for item in page.items if item["SK"] == items.COUNTS_KEY), Counts()
         )
-        expiring = tuple(items.expiring_of(item) for item in page.items if item["SK"].startswith("e#"))
-        return Standing(counts, expiring, is_cut=page.start is not None)
+        found = tuple(items.expiring_of(item) for item in page.items if item["SK"].startswith("e#"))
+        return Standing(counts, found, is_cut=page.start is not None)
 
     async def rows(self, owner: Owner, ids: Collection[NoticeId]) -> Mapping[NoticeId, Row]:
         keys = [items.row_key(owner, notice) for notice in ids]
