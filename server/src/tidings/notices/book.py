@@ -15,10 +15,11 @@ from tidings.notices import rules
 from tidings.notices.model import Change, Owner, Sheet
 from tidings.notices.ports import Deed, Live, News, Retention, Shelf
 
-SETTLE_FROM = 40
-"""A read that finds more than this to be dropped has it done, so that no later one has to go through it."""
-_FEW = 8
-"""Of those that expire are read at first: the next is nearly always among them."""
+FEW = 8
+"""Of those that expire are read at first: the next is nearly always among them.
+
+Who finds more than this to be dropped drops them, so that no later one has to go through them.
+"""
 _ROUNDS = 200
 
 type Edit = Callable[[Sheet], Awaitable[Change | None]]
@@ -59,14 +60,14 @@ class Book:
 
     async def _settled(self, owner: Owner) -> Sheet:
         """Whole, and with so little to be dropped that it fits beside a change."""
-        expiring = _FEW
+        expiring = FEW
         for _ in range(_ROUNDS):
             standing = await self.shelf.standing(owner, expiring)
             sheet = rules.settled(owner, standing, self._clock.now_ms())
             is_whole = sheet.next_ms is not None or not standing.is_cut
-            if not is_whole and expiring == _FEW:
+            if not is_whole and expiring == FEW:
                 expiring = rules.DROPPED_AT_ONCE
-            elif not is_whole or len(sheet.dropped) > SETTLE_FROM:
+            elif not is_whole or len(sheet.dropped) > FEW:
                 await self._commit(owner, Deed.SETTLE, rules.only_settled(sheet))
             elif (kept := await self._kept(sheet)) is not None:
                 return kept
