@@ -112,7 +112,7 @@ class Read:
         scanned, has_more = 0, True
         while has_more and len(found) < limit and scanned < _SCANNED:
             rows, has_more = await self._book.shelf.page(
-                sheet.owner, below, _asked(limit - len(found), wanted)
+                sheet.owner, below, _asked(limit - len(found), scanned, wanted)
             )
             for row in rows:
                 scanned, below = scanned + 1, row.id
@@ -147,9 +147,11 @@ def _message(keys: OpeningKeys, place: ChatKey, version: int, sealed: bytes) -> 
     return message
 
 
-def _asked(missing: int, wanted: Filter) -> int:
-    """A filter leaves most rows out: then more are read at a time."""
-    return missing if wanted == EVERYTHING else max(missing, 250)
+def _asked(missing: int, scanned: int, wanted: Filter) -> int:
+    """A filter may leave most rows out: what is wanted is mostly new, and then more are read at a time."""
+    if wanted == EVERYTHING:
+        return missing
+    return max(missing, 250 if scanned else 40)
 
 
 def _is_wanted(row: Row, sheet: Sheet, wanted: Filter) -> bool:

@@ -56,18 +56,18 @@ def test_a_notice_is_listed_counted_and_marked(play: Play) -> None:
         shown = page["notices"][1]
         assert (shown["category"], shown["sender"], shown["label"]) == ("sport", "editor", "All")
         assert (shown["message"], shown["is_read"]) == ({"title": "hi"}, False)
-        marked = await anna.ok("POST", f"{INBOX}/notices/read", {"ids": [first["id"]]})
+        marked = await anna.ok("POST", f"{INBOX}/read", {"ids": [first["id"]]})
         assert (marked["unread"], marked["categories"]["sport"]) == (1, 0)
-        assert (await anna.ok("POST", f"{INBOX}/notices/unread", {"ids": [first["id"]]}))["unread"] == 2
-        assert (await anna.ok("POST", f"{INBOX}/notices/seen"))["unseen"] == 0
-        assert (await anna.ok("POST", f"{INBOX}/notices/archive", {"ids": [second["id"]]}))["unread"] == 1
+        assert (await anna.ok("POST", f"{INBOX}/unread", {"ids": [first["id"]]}))["unread"] == 2
+        assert (await anna.ok("POST", f"{INBOX}/seen"))["unseen"] == 0
+        assert (await anna.ok("POST", f"{INBOX}/archive", {"ids": [second["id"]]}))["unread"] == 1
         archive = await anna.ok("GET", f"{INBOX}/notices?archived=true")
         assert [each["id"] for each in archive["notices"]] == [second["id"]]
-        assert (await anna.ok("POST", f"{INBOX}/notices/restore", {"ids": [second["id"]]}))["unread"] == 2
-        assert (await anna.ok("POST", f"{INBOX}/notices/read", {"category": "sport"}))["unread"] == 1
+        assert (await anna.ok("POST", f"{INBOX}/restore", {"ids": [second["id"]]}))["unread"] == 2
+        assert (await anna.ok("POST", f"{INBOX}/read", {"category": "sport"}))["unread"] == 1
         unread = await anna.ok("GET", f"{INBOX}/notices?unread=true")
         assert [each["id"] for each in unread["notices"]] == [second["id"]]
-        assert (await anna.ok("POST", f"{INBOX}/notices/read", {}))["unread"] == 0
+        assert (await anna.ok("POST", f"{INBOX}/read", {}))["unread"] == 0
         assert (await house.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 1
 
     play(scene)
@@ -184,7 +184,7 @@ def test_a_notice_is_amended_and_recalled_with_proof(play: Play) -> None:
         assert (await server.ok("PATCH", notice, {"message": {"title": "corrected"}}))["version"] == 2
         (shown,) = (await anna.ok("GET", f"{INBOX}/notices"))["notices"]
         assert (shown["message"], shown["version"]) == ({"title": "corrected"}, 2)
-        await anna.ok("POST", f"{INBOX}/notices/read", {"ids": [sent["id"]]})
+        await anna.ok("POST", f"{INBOX}/read", {"ids": [sent["id"]]})
         recalled = await server.ok("DELETE", notice)
         assert (await anna.ok("GET", f"{INBOX}/notices"))["notices"] == []
         await house.work()
@@ -201,9 +201,9 @@ def test_a_count_is_explained(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         house, server, anna = await opened(stage)
         read, marked, again, unread = [(await send(house, server, ANNA))["id"] for _ in range(4)]
-        await anna.ok("POST", f"{INBOX}/notices/read", {"ids": [read]})
-        await anna.ok("POST", f"{INBOX}/notices/read", {})
-        await anna.ok("POST", f"{INBOX}/notices/unread", {"ids": [again]})
+        await anna.ok("POST", f"{INBOX}/read", {"ids": [read]})
+        await anna.ok("POST", f"{INBOX}/read", {})
+        await anna.ok("POST", f"{INBOX}/unread", {"ids": [again]})
         new = (await send(house, server, ANNA))["id"]
         told = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
         why = {each["id"]: (each["why"], each["is_counted"]) for each in told["notices"]}

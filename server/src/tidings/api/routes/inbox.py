@@ -85,7 +85,7 @@ async def count_notices(
 
 
 @router.post(
-    "/inboxes/{inbox}/notices/read",
+    "/inboxes/{inbox}/read",
     **route(
         "read_notices",
         *_OF_MARKS,
@@ -106,7 +106,7 @@ async def read_notices(call: AsUser, inbox: InboxInPath, body: ReadMark, respons
 
 
 @router.post(
-    "/inboxes/{inbox}/notices/unread",
+    "/inboxes/{inbox}/unread",
     **route("unread_notices", *_OF_MARKS, touches=_MARKS, summary="Mark notices unread again"),
 )
 async def unread_notices(
@@ -117,7 +117,7 @@ async def unread_notices(
 
 
 @router.post(
-    "/inboxes/{inbox}/notices/seen",
+    "/inboxes/{inbox}/seen",
     **route(
         "see_notices",
         _UNKNOWN,
@@ -134,7 +134,7 @@ async def see_notices(call: AsUser, inbox: InboxInPath, response: Response) -> C
 
 
 @router.post(
-    "/inboxes/{inbox}/notices/archive",
+    "/inboxes/{inbox}/archive",
     **route("archive_notices", *_OF_MARKS, touches=_MARKS, summary="Put notices into the archive"),
 )
 async def archive_notices(
@@ -146,7 +146,7 @@ async def archive_notices(
 
 
 @router.post(
-    "/inboxes/{inbox}/notices/restore",
+    "/inboxes/{inbox}/restore",
     **route("restore_notices", *_OF_MARKS, touches=_MARKS, summary="Take notices out of the archive"),
 )
 async def restore_notices(
