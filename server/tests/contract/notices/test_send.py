@@ -26,6 +26,16 @@ def test_everybody_gets_it_once_and_the_job_tells_so(act: Act) -> None:
     act(scene)
 
 
+def test_what_a_notice_says_does_not_stand_in_the_table_in_clear(act: Act) -> None:
+    async def scene(at: Notices) -> None:
+        sent = await at.given("anna", message={"title": "for anna alone"})
+        content = await at.cases.recall.find(at.tenant, DEFAULT, sent.notice)
+        assert content.sealed is not None
+        assert b"anna" not in content.sealed
+
+    act(scene)
+
+
 def test_events_that_come_again_give_nothing_again(act: Act) -> None:
     async def scene(at: Notices) -> None:
         await at.send(["anna", "ben"])
