@@ -98,9 +98,9 @@ def test_architecture_stays_one_page() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120
 
 
-def test_adrs_are_numbered_without_holes_and_listed() -> None:
+def test_adrs_have_a_number_each_and_are_listed() -> None:
     adrs = sorted(p.name for p in (ROOT / "docs/adr").glob("[0-9]*.md"))
-    assert [name[:4] for name in adrs] == [f"{n:04}" for n in range(1, len(adrs) + 1)]
+    assert len({name[:4] for name in adrs}) == len(adrs)
     index = (ROOT / "docs/adr/README.md").read_text()
     assert all(name in index for name in adrs)
 

@@ -55,6 +55,7 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "`ids`, or `before`"),  # the same
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
     Rule(400, _INVALID, "^A notice has at most 90 versions"),
+    Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
     Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
     Rule(400, _INVALID, "^query /(unread|archived): "),  # to the tool every text is a truth in a query
     Rule(409, "key_conflict", "with this `host_system_id`|under this key"),  # sent before
