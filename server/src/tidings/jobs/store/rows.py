@@ -93,7 +93,6 @@ class DynamoJobs:
             "done": done.users,
             "failed": list(done.failed),
             "at": done.at_ms,
-            "ttl": done.at_ms // 1000 + _KEPT_S,
         }
         try:
             await self._client.put(patterns.MARK_DONE, item, repeatable=True)

@@ -11,7 +11,7 @@ from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.kafka.pump import Placed
 from tidings.platform.kafka.records import Record
 from tidings.platform.telemetry import logs
-from tidings.tables.keys import KeyTemplate
+from tidings.tables.keys import KeyPartError, KeyTemplate
 
 GROUP = "notices"
 _TOPIC = "notices"
@@ -29,15 +29,21 @@ class KafkaChunks:
     def publish(self, refs: Collection[ChunkRef]) -> None:
         """Nobody waits for it: what does not come through is published again when its job is looked after."""
         for ref in refs:
-            key = _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk)
-            self._publisher.send(_TOPIC, key.encode(), _encode(ref)).add_done_callback(_note)
+            self._publisher.send(_TOPIC, _key(ref), _encode(ref)).add_done_callback(_note)
 
 
 def decode(record: Record) -> ChunkRef:
+    """What can't be anybody's key is as unreadable as what is no JSON: it would fail again and again."""
     try:
-        return _decoder.decode(record.value or b"")
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        ref = _decoder.decode(record.value or b"")
+        _key(ref)
+    except (msgspec.DecodeError, msgspec.ValidationError, KeyPartError) as error:
         raise UndecodableError(str(error)) from error
+    return ref
+
+
+def _key(ref: ChunkRef) -> bytes:
+    return _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk).encode()
 
 
 def _note(sending: "asyncio.Future[Placed]") -> None:
