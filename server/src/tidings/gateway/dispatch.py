@@ -10,13 +10,12 @@ from msgspec import Struct
 
 from tidings.accounts.model import Principal
 from tidings.gateway.error_frames import frame_of
-from tidings.gateway.hub import DeviceKey
 from tidings.gateway.limits import Limits
 from tidings.gateway.ports import UseCases
 from tidings.gateway.serving import SERVED, Caller
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId, new_ulid
+from tidings.kernel.ids import DeviceId, DeviceKey, new_ulid
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.frames.connecting import Connect, Resume, Welcome
 from tidings.wire.frames.table import REQUEST_BY_BODY

@@ -1,19 +1,13 @@
 """The devices that are connected to this process, and the way to them. A device is here once: the newest counts."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol, final
+from typing import Protocol, final
 
 from tidings.gateway.socket.ports import Socket
 from tidings.gateway.traffic import Traffic
-from tidings.kernel.ids import DeviceId, TenantId, UserId
+from tidings.kernel.ids import DeviceKey
 
 type SendAll = Callable[[Iterable[Socket], bytes], None]
-
-
-class DeviceKey(NamedTuple):
-    tenant: TenantId
-    user: UserId
-    device: DeviceId
 
 
 class Connected(Protocol):

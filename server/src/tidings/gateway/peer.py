@@ -14,11 +14,12 @@ from tidings.gateway.calls import Calls
 from tidings.gateway.connection import Connection
 from tidings.gateway.dispatch import Dispatch, Visit
 from tidings.gateway.effects import Call, Close, Effect, Write
-from tidings.gateway.hub import DeviceKey, Hub
+from tidings.gateway.hub import Hub
 from tidings.gateway.socket.ports import Socket, Upgrade
 from tidings.gateway.states import IS_LET_IN
 from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import Traffic
+from tidings.kernel.ids import DeviceKey
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Connect
 

@@ -22,6 +22,14 @@ class ChatKey(NamedTuple):
     chat: ChatId
 
 
+class DeviceKey(NamedTuple):
+    """One installation of a client, of a user within his tenant."""
+
+    tenant: TenantId
+    user: UserId
+    device: DeviceId
+
+
 def new_ulid() -> str:
     """48 bits of milliseconds, 80 of chance, in 26 characters."""
     return encode_ulid(time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)))

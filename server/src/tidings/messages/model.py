@@ -57,8 +57,11 @@ class Draft(Struct, frozen=True, kw_only=True, gc=False):
         return SendKey(self.sender, self.client_key)
 
 
-class Entry(Struct, frozen=True, kw_only=True, gc=False):
-    """One item of a log. `content` is as stored: sealed if the tenant encrypts, None if it was emptied."""
+class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
+    """One item of a log. `content` is as stored: sealed if the tenant encrypts, None if it was emptied.
+
+    Goes over the line as an array: new fields come last, and never without a default.
+    """
 
     sequence: int
     ordinal: int

@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
 
+from tidings.kernel.clock import Clock, OffsetClock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.kernel.secrets import Secret
 from tidings.limits.model import Kind, Policy
 from tidings.platform.lifecycle.admin import AdminOptions
+from tidings.platform.lifecycle.pauses import FilePauses
 from tidings.platform.lifecycle.process import StopOptions
 from tidings.platform.lifecycle.run import ProcessOptions
 from tidings.platform.lifecycle.watchdog import WatchdogOptions
@@ -55,7 +58,23 @@ def process_options(settings: Settings) -> ProcessOptions:
         admin=AdminOptions(host=life.admin_host, port=life.admin_port),
         stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
         watchdog=WatchdogOptions(warn_s=life.loop_warn_s, exit_s=life.loop_exit_s),
+        clock=_clock(settings),
+        pauses=pauses(settings),
     )
+
+
+def _clock(settings: Settings) -> Clock:
+    offset_s = settings.testing.clock_offset_s
+    return OffsetClock(offset_s) if offset_s else SystemClock()
+
+
+def pauses(settings: Settings) -> Pauses:
+    steps, folder = _listed(settings.testing.pause_at), settings.testing.pause_dir
+    if not steps:
+        return NO_PAUSES
+    if folder is None or not folder.is_dir():
+        raise ValueError("testing.pause_dir: has to be a folder that exists")
+    return FilePauses(folder, steps)
 
 
 def otlp_headers(settings: Settings) -> dict[str, Secret]:

@@ -36,7 +36,7 @@ from tidings.platform.telemetry.metrics import Metrics
 from tidings.run.chat_lists import ChatLists, join_chat_lists
 from tidings.run.held import Held
 from tidings.run.keys import kms_of, policy_of
-from tidings.run.options import dynamo_endpoint, limit_policies, redis_options
+from tidings.run.options import dynamo_endpoint, limit_policies, pauses, redis_options
 from tidings.run.settings import Settings
 from tidings.run.tables import DeclaredTables
 from tidings.tables.items.accounts import LEASE
@@ -45,7 +45,7 @@ from tidings.tenants.keys import KeyRing
 from tidings.tenants.ports import Kms
 from tidings.tenants.store import DynamoKeyStore
 
-BUILDS = (dynamo_endpoint, redis_options, limit_policies)
+BUILDS = (dynamo_endpoint, redis_options, limit_policies, pauses)
 """What `refuse_faulty` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 

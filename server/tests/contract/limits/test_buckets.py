@@ -7,9 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from contract.limits.conftest import Connect
 from fixtures.engines import Space
-from fixtures.redis_cluster import Servers
+from fixtures.redis_cluster import Connect, Servers
 from fixtures.relay import relay_to
 
 from tidings.kernel.clock import SystemClock

@@ -13,7 +13,7 @@ from unit.gateway.stages import CONNECT
 from tidings.accounts.model import Principal
 from tidings.gateway.calls import Calls
 from tidings.gateway.dispatch import Dispatch
-from tidings.gateway.hub import DeviceKey, Hub
+from tidings.gateway.hub import Hub
 from tidings.gateway.limits import Limits
 from tidings.gateway.peer import Peer, Shared
 from tidings.gateway.ports import UseCases
@@ -22,7 +22,7 @@ from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import NoMeasure, Traffic
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import DeviceId, MessageId, TenantId, UserId
+from tidings.kernel.ids import DeviceId, DeviceKey, MessageId, TenantId, UserId
 from tidings.messages.send import Sent
 from tidings.wire.close_codes import CloseCode
 

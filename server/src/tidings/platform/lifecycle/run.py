@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.platform.lifecycle.admin import AdminOptions, AdminServer
 from tidings.platform.lifecycle.board import Board
 from tidings.platform.lifecycle.component import Component
@@ -44,6 +45,8 @@ class ProcessOptions:
     stop: StopOptions = field(default_factory=StopOptions)
     watchdog: WatchdogOptions = field(default_factory=WatchdogOptions)
     beat_s: float = 0.25
+    clock: Clock = field(default_factory=SystemClock)
+    pauses: Pauses = NO_PAUSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Host:
     metrics: Metrics
     tracing: Tracing
     tasks: Tasks
+    pauses: Pauses = NO_PAUSES
 
 
 type Compose = Callable[[Host], Sequence[Component]]
@@ -86,13 +90,13 @@ def _run(identity: Identity, options: ProcessOptions, sink: Sink, compose: Compo
 async def _live(
     identity: Identity, options: ProcessOptions, metrics: Metrics, spans: Tracing, compose: Compose
 ) -> ExitCode:
-    clock = SystemClock()
+    clock = options.clock
     board = Board(clock, metrics)
     process = Process(options.stop, board)
     lag = metrics.latency("loop_lag_seconds", "How late the event loop turned.")
     heartbeat = Heartbeat(clock, options.beat_s, lag, board.publish)
     shown = pages(identity, board, heartbeat, options.watchdog.warn_s, metrics.render)
-    host = Host(identity, clock, metrics, spans, process.tasks)
+    host = Host(identity, clock, metrics, spans, process.tasks, options.pauses)
     try:
         admin = AdminServer(options.admin, shown)
     except OSError as error:

@@ -173,6 +173,21 @@ class TestingSettings(Struct, frozen=True, kw_only=True):
 
     __test__ = False  # its name starts like a test class; pytest must not collect it
 
+    clock_offset_s: Annotated[
+        float, Meta(description="The process's wall time is wrong by so much; deadlines are not.")
+    ] = 0.0
+    pause_at: Annotated[
+        str | None,
+        Meta(description="Steps at which the process stands still until it is let on, several with commas."),
+    ] = None
+    pause_dir: Annotated[
+        Path | None,
+        Meta(
+            description="With `pause_at`: `<step>.reached` appears here, and `<step>.go` is waited for. "
+            "Has to exist."
+        ),
+    ] = None
+
 
 class Settings(Struct, frozen=True, kw_only=True):
     """All of it. A section per TOML table."""

@@ -1,0 +1,17 @@
+"""Steps at which a test may hold a process: `await pauses.at("worker.rows_written")`. In production nobody waits."""
+
+from typing import Protocol
+
+
+class Pauses(Protocol):
+    async def at(self, step: str, /) -> None:
+        """Goes on when it may. Steps are named after what has just been done."""
+        ...
+
+
+class NoPauses:
+    async def at(self, step: str, /) -> None:
+        """Goes on at once."""
+
+
+NO_PAUSES = NoPauses()

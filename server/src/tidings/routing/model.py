@@ -1,0 +1,96 @@
+"""Routes, and what goes over the line between those who deliver and the gateways.
+
+Entries go sealed, as they are stored: a gateway opens them for its devices, nobody on the way can.
+"""
+
+from typing import NamedTuple, NewType
+
+import msgspec
+from msgspec import Struct
+
+from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
+from tidings.messages.model import Entry
+
+GatewayId = NewType("GatewayId", str)
+"""New at each start of a process, so that what was meant for the one before can't reach it."""
+
+
+class Route(NamedTuple):
+    """`epoch`: of two routes of a device the higher is the newer. It comes from Redis' time, never from ours."""
+
+    device: DeviceId
+    gateway: GatewayId
+    epoch: int
+
+
+class Registered(NamedTuple):
+    """`before`: the route that was replaced. Its socket is to be closed, last of all."""
+
+    epoch: int
+    before: Route | None
+
+
+class Addressee(NamedTuple):
+    """A device and the epoch of the route by which it was found: who is not there is taken out by it."""
+
+    user: UserId
+    device: DeviceId
+    epoch: int
+
+
+class Part(Struct, frozen=True, array_like=True, gc=False):
+    """Of a push's entries those from `first` to `last` are for these devices: all that lie in their users' intervals."""
+
+    first: int
+    last: int
+    devices: tuple[Addressee, ...]
+
+
+class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
+    """Entries of one chat, in order and without holes. Without parts: on a large chat's channel, for who listens there.
+
+    `is_large`: from these entries on, what follows comes over the chat's channel.
+    """
+
+    tenant: TenantId
+    chat: ChatId
+    entries: tuple[Entry, ...]
+    parts: tuple[Part, ...] = ()
+    is_large: bool = False
+
+    @property
+    def key(self) -> ChatKey:
+        return ChatKey(self.tenant, self.chat)
+
+
+class Ring(Struct, frozen=True, array_like=True, tag="ring", gc=False):
+    """A user's devices may have read before the truth was written for them: they are to resume."""
+
+    tenant: TenantId
+    user: UserId
+    devices: tuple[Addressee, ...]
+
+
+class Replaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
+    """A device has come in elsewhere with this epoch: whoever is here with a lower one is closed."""
+
+    tenant: TenantId
+    user: UserId
+    device: DeviceId
+    epoch: int
+
+
+type Word = Push | Ring | Replaced
+"""What is said to a gateway."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(tuple[Word, ...])
+
+
+def encode(words: tuple[Word, ...]) -> bytes:
+    return _encoder.encode(words)
+
+
+def decode(payload: bytes) -> tuple[Word, ...]:
+    """Raises `msgspec.DecodeError` for what is none."""
+    return _decoder.decode(payload)

@@ -1,0 +1,111 @@
+"""What delivery and gateways ask of the place where routes are. All of it may be lost at any time; nothing is promised
+by it but speed. Every call raises `RoutesAwayError` while nobody answers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
+from tidings.routing.model import GatewayId, Registered, Route
+
+
+class RoutesAwayError(Exception):
+    """Redis did not answer, or nobody knows whether it did what was asked."""
+
+
+class Held(NamedTuple):
+    """A route that a gateway believes to have."""
+
+    device: DeviceKey
+    epoch: int
+
+
+class Renewed(NamedTuple):
+    """`gone`: no longer there, or not all the time: to be registered again, and then to resume.
+
+    `elsewhere`: the device has come in again since; the socket that held this route is an old one.
+    """
+
+    gone: Sequence[DeviceKey]
+    elsewhere: Sequence[DeviceKey]
+
+
+class Routes(Protocol):
+    async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
+        """The device is here from now on, with an epoch above all that it had, for as long as a lease runs."""
+        ...
+
+    async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
+        """Lengthens the leases."""
+        ...
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        """Compare and delete: only this very route. False: it was another or none."""
+        ...
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        """The routes of these users whose leases run. Users without one are left out."""
+        ...
+
+
+class Marks(Protocol):
+    """Up to where a chat was handled, without a hole."""
+
+    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+        """Everything from `first` to `last` was handled. Answers the mark as it is now.
+
+        An answer below `last` says that something between the mark and `first` was not handled: nothing was changed.
+        A chat without a mark is taken to be handled below `first`.
+        """
+        ...
+
+    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+        """Chats without a mark are left out."""
+        ...
+
+
+class Line(Protocol):
+    """From those who deliver to the gateways. Nothing is kept: who does not listen does not get it."""
+
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        """False: nobody listens, so the gateway is gone and so are its routes."""
+        ...
+
+    async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        """On a large chat's channel. How many gateways listened."""
+        ...
+
+
+class Standing(NamedTuple):
+    """Everything that is published from now on is heard. `was_lost`: what was published before may have been missed."""
+
+    was_lost: bool
+
+
+class Lost(NamedTuple):
+    """Nothing is heard from now on, until `Standing`."""
+
+    reason: str
+
+
+type Heard = bytes | Standing | Lost
+type Hear = Callable[[Heard], None]
+"""Takes what comes at once, one by one and without blocking."""
+
+
+class Listening(Protocol):
+    def close(self) -> None:
+        """Nothing is heard after this."""
+        ...
+
+
+class Ears(Protocol):
+    """A gateway's side of the line."""
+
+    def at_gateway(self, gateway: GatewayId, hear: Hear) -> Listening:
+        """Comes back by itself after a loss, and says so. Does not wait: `Standing` is told when it stands."""
+        ...
+
+    async def at_chat(self, chat: ChatKey, hear: Hear) -> Listening:
+        """Returns after the confirmation: everything that is published from then on is heard. Once for each chat."""
+        ...

@@ -1,0 +1,177 @@
+"""Routes, marks and the line in Redis. Its clock is the clock, its scripts make each step one.
+
+All keys of a user stand in one slot; so do a chat's. Calls for many users leave together, one for each.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import batched
+from typing import cast, final
+from urllib.parse import quote
+
+from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
+from tidings.platform.redis import events
+from tidings.platform.redis.client import Redis
+from tidings.platform.redis.errors import RedisError
+from tidings.platform.redis.keys import Key
+from tidings.platform.redis.script import Script
+from tidings.platform.redis.subscription import Subscription
+from tidings.routing.model import GatewayId, Registered, Route
+from tidings.routing.ports import Hear, Held, Lost, Renewed, RoutesAwayError, Standing
+
+_PACKAGE = "tidings.routing"
+REGISTER = Script.load(_PACKAGE, "register.lua", keys=1)
+RENEW = Script.load(_PACKAGE, "renew.lua", keys=1)
+REMOVE = Script.load(_PACKAGE, "remove.lua", keys=1)
+LOOK_UP = Script.load(_PACKAGE, "look_up.lua", keys=1, is_read=True)
+MARK = Script.load(_PACKAGE, "mark.lua", keys=1)
+
+AT_ONCE = 500
+"""Calls that leave together: more would only wait in each other's way."""
+MARK_KEPT_S = 3 * 86_400
+"""Longer than the stream keeps what a mark is held against."""
+_GONE, _ELSEWHERE = 1, 2
+
+
+@final
+class RedisRoutes:
+    def __init__(self, redis: Redis, *, lease_s: float) -> None:
+        self._redis = redis
+        self._lease_ms = round(lease_s * 1000)
+
+    async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
+        with _away():
+            reply = await self._redis.run(
+                REGISTER, [self._key(device.tenant, device.user)], device.device, gateway, self._lease_ms
+            )
+        epoch, *before = cast("list[bytes]", reply)
+        if not before:
+            return Registered(int(epoch), None)
+        return Registered(int(epoch), Route(device.device, GatewayId(before[0].decode()), int(before[1])))
+
+    async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
+        """One call for each user, however many devices he has here."""
+        users: dict[tuple[TenantId, UserId], list[Held]] = {}
+        for each in held:
+            users.setdefault(each.device[:2], []).append(each)
+
+        async def renew(user: tuple[TenantId, UserId]) -> list[int]:
+            pairs = [part for each in users[user] for part in (each.device.device, each.epoch)]
+            reply = await self._redis.run(RENEW, [self._key(*user)], gateway, self._lease_ms, *pairs)
+            return cast("list[int]", reply)
+
+        answers = await _together(renew, list(users))
+        told = [
+            (each.device, a)
+            for mine, many in zip(users.values(), answers, strict=True)
+            for each, a in zip(mine, many, strict=True)
+        ]
+        return Renewed([d for d, a in told if a == _GONE], [d for d, a in told if a == _ELSEWHERE])
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        with _away():
+            key = self._key(device.tenant, device.user)
+            return bool(await self._redis.run(REMOVE, [key], device.device, gateway, epoch))
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        async def look_up(user: UserId) -> list[bytes]:
+            return cast("list[bytes]", await self._redis.run(LOOK_UP, [self._key(tenant, user)]))
+
+        answers = await _together(look_up, users)
+        return {user: _routes(found) for user, found in zip(users, answers, strict=True) if found}
+
+    def _key(self, tenant: TenantId, user: UserId) -> Key:
+        return self._redis.keys.key(tenant, _plain(user), "routes")
+
+
+@final
+class RedisMarks:
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+        with _away():
+            return cast("int", await self._redis.run(MARK, [self._key(chat)], first, last, MARK_KEPT_S))
+
+    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+        async def read(chat: ChatKey) -> bytes | None:
+            return cast("bytes | None", await self._redis.read("GET", self._key(chat)))
+
+        answers = await _together(read, chats)
+        return {chat: int(mark) for chat, mark in zip(chats, answers, strict=True) if mark is not None}
+
+    def _key(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "handled")
+
+
+@final
+class RedisLine:
+    """Both ends of it."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        with _away():
+            return await self._redis.publish(self._gateway(gateway), payload) > 0
+
+    async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._chat(chat), payload)
+
+    def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._gateway(gateway), _told(hear))
+
+    async def at_chat(self, chat: ChatKey, hear: Hear) -> Subscription:
+        with _away():
+            return await self._redis.subscribe(self._chat(chat), _told(hear))
+
+    def _gateway(self, gateway: GatewayId) -> Key:
+        return self._redis.keys.key("_system", gateway, "push")
+
+    def _chat(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "push")
+
+
+def _routes(found: list[bytes]) -> list[Route]:
+    return [
+        Route(DeviceId(device.decode()), GatewayId(gateway.decode()), int(epoch))
+        for device, gateway, epoch in batched(found, 3)
+    ]
+
+
+def _told(hear: Hear) -> events.Sink:
+    def sink(event: events.Event) -> None:
+        match event:
+            case events.Message(payload):
+                hear(payload)
+            case events.Standing(lost_since=since):
+                hear(Standing(was_lost=since is not None))
+            case events.Lost(reason=reason):
+                hear(Lost(reason))
+
+    return sink
+
+
+async def _together[A, T](call: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> list[T]:
+    answers: list[T] = []
+    with _away():
+        for some in batched(arguments, AT_ONCE):
+            answers += await asyncio.gather(*map(call, some))
+    return answers
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    try:
+        yield
+    except RedisError as error:
+        raise RoutesAwayError(str(error)) from error
+
+
+@lru_cache(maxsize=50_000)
+def _plain(name: str) -> str:
+    """Braces would move the key to another slot. Two names are never spelled alike."""
+    return name if set("{}%").isdisjoint(name) else quote(name, safe="")

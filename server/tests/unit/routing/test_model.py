@@ -1,0 +1,34 @@
+"""What is said to gateways survives the line."""
+
+import msgspec
+import pytest
+
+from tidings.kernel.ids import ChatId, ClientKey, DeviceId, TenantId, UserId
+from tidings.messages.model import Entry, Kind
+from tidings.routing.model import Addressee, Part, Push, Replaced, Ring, decode, encode
+
+ACME, ANNA, PHONE = TenantId("acme"), UserId("anna"), DeviceId("phone")
+ENTRY = Entry(
+    sequence=1,
+    ordinal=1,
+    kind=Kind.MESSAGE,
+    sender=ANNA,
+    client_key=ClientKey("k"),
+    fingerprint=b"f",
+    created_at_ms=1,
+    content=b"\x00sealed",
+)
+WORDS = (
+    Push(ACME, ChatId("g-1"), (ENTRY,), (Part(1, 1, (Addressee(ANNA, PHONE, 9),)),), is_large=True),
+    Ring(ACME, ANNA, (Addressee(ANNA, PHONE, 9),)),
+    Replaced(ACME, ANNA, PHONE, 10),
+)
+
+
+def test_words_come_as_they_were_said() -> None:
+    assert decode(encode(WORDS)) == WORDS
+
+
+def test_half_a_word_is_none() -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode(encode(WORDS)[:-1])
