@@ -12,8 +12,6 @@ from tidings.jobs.ports import Chunks, DueStore, JobStore
 from tidings.jobs.track import refs
 from tidings.kernel.clock import Clock
 
-SHARDS = 16
-
 
 class LookAfter:
     def __init__(self, store: JobStore, due: DueStore, chunks: Chunks, clock: Clock) -> None:
@@ -25,9 +23,9 @@ class LookAfter:
     async def run(self, every_s: float) -> None:
         """Until it is cancelled. One shard at a time, so that all of them are seen within `every_s`."""
         while True:
-            for shard in range(SHARDS):
+            for shard in range(self._due.shards):
                 await self.shard(shard)
-                await asyncio.sleep(every_s / SHARDS)
+                await asyncio.sleep(every_s / self._due.shards)
 
     async def shard(self, shard: int) -> None:
         for due in await self._due.due(shard, self._clock.now_ms()):

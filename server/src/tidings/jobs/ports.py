@@ -42,6 +42,9 @@ class JobStore(Protocol):
 class DueStore(Protocol):
     """Jobs that are looked after, over all tenants, in shards."""
 
+    @property
+    def shards(self) -> int: ...
+
     async def due(self, shard: int, now_ms: int) -> Sequence[Due]: ...
 
     async def enqueue(self, due: Due) -> None: ...

@@ -21,6 +21,8 @@ _BEFORE = KeyTemplate("{at_ms:013d}#")
 
 
 class DynamoDue:
+    shards = SHARDS
+
     def __init__(self, client: Client) -> None:
         self._client = client
 
