@@ -51,6 +51,11 @@ fuzz name *args:
 schemathesis *args:
     uv run pytest -q -s server/tests/e2e/test_schemathesis.py {{ args }}
 
+# the inboxes against plain sets, many steps: just machine-notices --steps 20000
+[working-directory: 'server/tests']
+machine-notices *args:
+    uv run python -m contract.notices {{ args }}
+
 # format and mend what can be mended by itself
 fix:
     uv run ruff format .

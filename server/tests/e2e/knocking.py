@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import schemathesis
-from e2e.town import Town
+from e2e.town import FOR_NOTICES, Town
 from schemathesis import hooks
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import Failure
@@ -51,6 +51,14 @@ REFUSED_BY_RULE = (
     ),  # `data` is any JSON, to a bound
     Rule(400, _INVALID, "^A display name has at least one letter"),  # what blanks are is Unicode's to say
     Rule(400, _INVALID, "^path /user: .*match pattern"),  # the tool leaves a `%` in an id as it is: an escape
+    Rule(400, _INVALID, "some notices by their ids"),  # two ways of saying which, not both
+    Rule(400, _INVALID, "`ids`, or `before`"),  # the same
+    Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
+    Rule(400, _INVALID, "^A notice has at most 90 versions"),
+    Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
+    Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
+    Rule(400, _INVALID, "^query /(unread|archived): "),  # to the tool every text is a truth in a query
+    Rule(409, "key_conflict", "with this `host_system_id`|under this key"),  # sent before
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
     Rule(422, "content_invalid", "^A message has a text or data"),  # one of two that may both be empty
@@ -100,7 +108,7 @@ def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
     if schema.get("type") == "array":
         return {**schema, "items": {**schema["items"], "examples": values}}
     named: dict[str, Any] = {"enum": values}
-    return {"anyOf": [named, schema]} if schema.get("title") in {"User", "After"} else named
+    return {"anyOf": [named, schema]} if schema.get("title") in {"User", "After", "Inbox"} else named
 
 
 def knock(document: dict[str, Any], url: str, town: Town, examples: int) -> Findings:
@@ -203,7 +211,11 @@ def _config(url: str, town: Town, examples: int) -> SchemathesisConfig:
                 {
                     "include-operation-id": as_server,
                     "headers": {"Authorization": f"Bearer {town.bearers.server}"},
-                }
+                },
+                {
+                    "include-operation-id": list(FOR_NOTICES),
+                    "headers": {"Authorization": f"Bearer {town.bearers.notices}"},
+                },
             ],
         }
     )

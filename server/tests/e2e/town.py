@@ -28,16 +28,28 @@ MEMBERS = ["ben", "cleo", *(f"member-{n}" for n in range(8))]
 PHONES = {"anna": "+4915112345671", "ben": "+4915112345672", "cleo": "+4915112345673"}
 MANY, SOME = 30, 8
 
+SENDER = "the key that sends notices"
+FOR_NOTICES = (
+    *("list_inboxes", "get_inbox", "set_inbox", "send_notice", "amend_notice", "redact_notice"),
+    *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
+    *("stack_post", "stack_redact"),
+)
+OF_NOTICES = (
+    *("list_notices", "count_notices", "read_notices", "unread_notices", "see_notices", "archive_notices"),
+    *("restore_notices", "stack_last", "stack_read"),
+)
+
 type Values = Mapping[str, list[Any]]
 """What really is there, by the name of a parameter or of a field of the body."""
 
 
 @dataclass(frozen=True)
 class Bearers:
-    """A user's token that her app's server signed, and an API key that looks after users."""
+    """A user's token that her app's server signed, and API keys that look after users and send notices."""
 
     anna: str
     server: str
+    notices: str
 
 
 @dataclass
@@ -51,11 +63,13 @@ class Town:
 async def bearers_of(tables: Tables, tenant: TenantId, life_s: int = 3600) -> Bearers:
     clock = SystemClock()
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        server = await ApiKeys(DynamoApiKeyStore(client), clock).issue(tenant, "users", [Scope.USERS])
+        keys = ApiKeys(DynamoApiKeyStore(client), clock)
+        server = await keys.issue(tenant, "users", [Scope.USERS])
+        notices = await keys.issue(tenant, "notices", [Scope.NOTICES])
         pair = await SigningKeys(DynamoSigningKeyStore(client), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
     token = mint(pair.private, claims_of(tenant=tenant, iat=now_s, exp=now_s + life_s))
-    return Bearers(token, server.text.reveal())
+    return Bearers(token, server.text.reveal(), notices.text.reveal())
 
 
 def settle(api: Api, tables: Tables, tenant: TenantId) -> Town:
@@ -76,7 +90,7 @@ class _Builder:
             phone = {"phone": PHONES[user]} if user in PHONES else {}
             self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._town.bearers.server)
         values = self._town.values
-        values.update(self._chats() | self._messages() | self._people())
+        values.update(self._chats() | self._messages() | self._people() | self._notices())
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
         self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
         self._town.bodies["redeem_code"] = self._code("cleo")
@@ -113,6 +127,37 @@ class _Builder:
             self._ok("PUT", f"/v1/messages/{message}/reactions/ok")
         found["unreact"] = {**reacted, "emoji": ["ok"]}
         return found
+
+    def _notices(self) -> dict[str, Values]:
+        """Sent and not yet given: there is no worker here."""
+        for inbox in ("default", "other"):
+            self._ok("PUT", f"/v1/inboxes/{inbox}", {"title": "News", "categories": ["news"]}, SENDER)
+        named: Values = {
+            "inbox": ["default"],
+            "tenant": [self._tenant],
+            "category": ["news"],
+            "expires_at": ["2099-01-01T00:00:00Z"],
+            "user": MEMBERS,
+        }
+        found = {name: dict(named) for name in (*FOR_NOTICES, *OF_NOTICES)}
+        found["set_inbox"] = {
+            "inbox": ["other"],
+            "payload_schema": [None, {"type": "object"}],
+            "default_category": [None],
+        }
+        for name in FOR_NOTICES:
+            sent = [self._send() for _ in range(SOME)]
+            found[name] |= {"job": [each["job"] for each in sent]}
+            if name != "stack_redact":
+                found[name] |= {"notice": [each["id"] for each in sent]}
+        found["stack_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
+        return dict(found)
+
+    def _send(self) -> dict[str, Any]:
+        sent: dict[str, Any] = self._ok(
+            "POST", "/v1/inboxes/default/notices", {"uids": ["anna"], "message": {"title": "hi"}}, SENDER
+        )
+        return sent
 
     def _people(self) -> dict[str, Values]:
         for user in MEMBERS[-3:]:
@@ -157,6 +202,8 @@ class _Builder:
         return tokens
 
     def _ok(self, method: str, path: str, body: object = None, bearer: str = "") -> Any:
-        answer = self._api.ask(method, path, body, bearer=bearer or self._town.bearers.anna)
+        sender = self._town.bearers.notices
+        chosen = sender if bearer == SENDER else bearer or self._town.bearers.anna
+        answer = self._api.ask(method, path, body, bearer=chosen)
         assert 200 <= answer.status < 300, f"{method} {path}: {answer.body}"
         return answer.body

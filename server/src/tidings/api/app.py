@@ -14,7 +14,19 @@ from tidings.api.envelope import Envelope, request_id_of
 from tidings.api.explorer import add_explorer
 from tidings.api.faults import told_faults
 from tidings.api.options import Options
-from tidings.api.routes import chat_list, chats, login, members, messages, sessions, users
+from tidings.api.routes import (
+    chat_list,
+    chats,
+    inbox,
+    inboxes,
+    jobs,
+    login,
+    members,
+    messages,
+    sessions,
+    stack,
+    users,
+)
 from tidings.api.services import Services
 from tidings.kernel.errors import TidingsError
 
@@ -28,6 +40,12 @@ ROUTERS = (
     login.router,
     sessions.router,
     users.router,
+    inbox.router,
+    inboxes.router,
+    inboxes.bulk,
+    jobs.router,
+    stack.router,
+    stack.bulk,
 )
 """Matched in this order, so those come first that are asked most."""
 

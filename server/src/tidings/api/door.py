@@ -3,7 +3,7 @@
 Both do so before a byte of the body is read. The tenant comes from the credential alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, override
 
 from fastapi import Depends, Header, Request, Response
@@ -164,13 +164,18 @@ class Open(APIRoute):
     async def let_in(self, request: Request) -> None:
         await _count(request, edge_of(request), address_of(request))
 
+    def bounds(self, options: Options) -> Options:
+        """Of the body."""
+        return options
+
     @override
     def get_route_handler(self) -> Handler:
         handle, takes_body = super().get_route_handler(), self.body_field is not None
 
         async def guarded(request: Request) -> Response:
             await self.let_in(request)
-            return await handle(await _read(request) if takes_body else request)
+            bounds = self.bounds(edge_of(request).options)
+            return await handle(await _read(request, bounds) if takes_body else request)
 
         return guarded
 
@@ -195,8 +200,15 @@ class Guarded(Open):
         request.state.call = await admit(request)
 
 
-async def _read(request: Request) -> Request:
-    options = edge_of(request).options
+class Bulk(Guarded):
+    """For a list of 100,000 users: 64 characters each, and the rest of the request."""
+
+    @override
+    def bounds(self, options: Options) -> Options:
+        return replace(options, max_body_bytes=8 * 1024 * 1024, max_body_values=110_000)
+
+
+async def _read(request: Request, options: Options) -> Request:
     body = await bodies.read(request, options.max_body_bytes)
     if not body:
         return _ReadRequest(request, body, None)
@@ -255,6 +267,15 @@ class _UsersServer(_Credential):
         return call
 
 
+class _NoticesServer(_Credential):
+    @override
+    async def __call__(self, request: Request) -> Call:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.principal.user is not None or Scope.NOTICES not in call.principal.scopes:
+            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.NOTICES}.")
+        return call
+
+
 class _Looker(_Credential):
     """Who may look at the users of the tenant: each of them, and the tenant's server."""
 
@@ -270,4 +291,5 @@ class _Looker(_Credential):
 
 type AsUser = Annotated[UserCall, Depends(_User())]
 type AsUsersServer = Annotated[Call, Depends(_UsersServer())]
+type AsNoticesServer = Annotated[Call, Depends(_NoticesServer())]
 type AsLooker = Annotated[Call, Depends(_Looker())]

@@ -12,8 +12,28 @@ from tidings.chats.model import Standing
 from tidings.delivery.chat_list import ChatList
 from tidings.delivery.status import Statuses
 from tidings.delivery.watermarks import Marking
+from tidings.jobs.track import Track
 from tidings.messages.change import Change
 from tidings.messages.history import History
+from tidings.notices.inboxes import Inboxes, InboxReader
+from tidings.notices.mark import Mark
+from tidings.notices.read import Read
+from tidings.notices.recall import Prove, Recall
+from tidings.notices.send import SendNotice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeServices:
+    """`known` reads inboxes through a cache, `inboxes` as they stand."""
+
+    inboxes: Inboxes
+    known: InboxReader
+    read: Read
+    mark: Mark
+    send: SendNotice
+    recall: Recall
+    prove: Prove
+    jobs: Track
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,5 +50,6 @@ class Services:
     phone: PhoneLogin
     sessions: Sessions
     users: Users
+    notices: NoticeServices
     limits: Limits = field(default_factory=NoLimits)
     telemetry: Telemetry = field(default_factory=NoTelemetry)

@@ -52,3 +52,16 @@ def split_message_id(name: MessageId) -> tuple[ChatId, int] | None:
     if not chat or not sequence.isdecimal() or not sequence.isascii() or sequence.startswith("0"):
         return None
     return ChatId(chat), int(sequence)
+
+
+def ulid_ms(ulid: str) -> int:
+    """When it was made. For ULIDs of our own alone: anything else raises `ValueError`."""
+    at_ms = 0
+    for letter in ulid[:10]:
+        at_ms = at_ms * 32 + _CROCKFORD.index(letter)
+    return at_ms
+
+
+def first_ulid(at_ms: int) -> str:
+    """The lowest that can be made in this millisecond: all that were made before it sort below."""
+    return encode_ulid(at_ms, 0)

@@ -13,6 +13,7 @@ from tidings.api.ports import Telemetry
 from tidings.api.services import Services
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
+from tidings.jobs.store import KafkaChunks
 from tidings.kernel.secrets import Secret
 from tidings.limits.limit import Limiter
 from tidings.platform.kafka.publisher import Publisher
@@ -27,6 +28,7 @@ from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
+from tidings.run.inboxes import join_notices, notice_services
 from tidings.run.options import (
     cursor_secrets,
     otlp_headers,
@@ -91,6 +93,7 @@ class Joined:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
+            notices=notice_services(join_notices(client, keys, self.host.clock, KafkaChunks(self.publisher))),
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )

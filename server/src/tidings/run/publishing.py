@@ -23,11 +23,11 @@ def publisher(settings: Settings, host: Host) -> Held[Publisher]:
         how = it.how()
         return Health(how.is_ok, how.reason, since)
 
-    return Held("publisher", lambda: _opened(settings), look=look, gates_readiness=False)
+    return Held("publisher", lambda: opened(settings), look=look, gates_readiness=False)
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Publisher]:
+async def opened(settings: Settings) -> AsyncIterator[Publisher]:
     made = Publisher(kafka_connection(settings))
     try:
         yield made

@@ -82,8 +82,18 @@ NOTICES = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Notices to named users, in chunks of 100.",
 )
+NOTICES_DEAD = Topic(
+    name="notices-dead",
+    key="as the record had it",
+    order="",
+    partitions=Partitions(small=1, medium=3, large=12, why="One is too many already; somebody must look."),
+    retention_s=14 * DAY_S,
+    retention_why="Over a holiday.",
+    max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
+    purpose="Records of `notices` that could not be decoded. Their jobs are found and published again all the same.",
+)
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTICES)
+TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTICES, NOTICES_DEAD)
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. One that still stands is pointed out and never deleted."""

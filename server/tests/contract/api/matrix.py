@@ -15,6 +15,8 @@ from fixtures.stage import ANNA, BEN, CLEO, DORA, by
 
 from tidings.accounts.model import Scope
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
+from tidings.notices.config import Wanted
+from tidings.notices.send import Sent, Wish
 
 
 class Reach(Enum):
@@ -30,6 +32,10 @@ class Reach(Enum):
     """For everybody of the tenant."""
     SERVER = auto()
     """For the tenant's server, with the scope `users`."""
+    NOTICES = auto()
+    """For the tenant's server, with the scope `notices`."""
+    ADDRESSED = auto()
+    """The caller's own; the address names the tenant, and must name the caller's."""
     OPEN = auto()
     """For those who have no credential yet."""
 
@@ -46,6 +52,9 @@ class Example:
 
 SAID = {"text": "hi", "client_message_id": "matrix"}
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
+NOTICE = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+SENT = {"uids": ["anna"], "message": {"title": "hi"}}
+POSTED = {"audiences": {"kind": "users", "uids": ["anna"]}, "message": {"title": "hi"}}
 REDEEMED = {
     "tenant": "{tenant}",
     "challenge": "ORUGS4ZANFZSAYJAMNUGC3DMMV",
@@ -91,6 +100,34 @@ EXAMPLES: dict[str, Example] = {
     "change_user": Example("/v1/users/anna", {"avatar_uri": None}, Reach.SERVER),
     "list_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),
     "end_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),
+    "list_notices": Example("/v1/inboxes/default/notices", reach=Reach.OWN),
+    "count_notices": Example("/v1/inboxes/default/counts", reach=Reach.OWN),
+    "read_notices": Example("/v1/inboxes/default/read", {}, Reach.OWN),
+    "unread_notices": Example("/v1/inboxes/default/unread", {"ids": [NOTICE]}, Reach.OWN),
+    "see_notices": Example("/v1/inboxes/default/seen", reach=Reach.OWN),
+    "archive_notices": Example("/v1/inboxes/default/archive", {"ids": [NOTICE]}, Reach.OWN),
+    "restore_notices": Example("/v1/inboxes/default/restore", {"ids": [NOTICE]}, Reach.OWN),
+    "list_inboxes": Example("/v1/inboxes", reach=Reach.NOTICES),
+    "get_inbox": Example("/v1/inboxes/default", reach=Reach.NOTICES),
+    "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.NOTICES),
+    "send_notice": Example("/v1/inboxes/default/notices", SENT, Reach.NOTICES),
+    "amend_notice": Example("/v1/inboxes/default/notices/{notice}", {"message": {}}, Reach.NOTICES),
+    "redact_notice": Example("/v1/inboxes/default/notices/{notice}", reach=Reach.NOTICES),
+    "list_recipients": Example("/v1/inboxes/default/notices/{notice}/recipients", reach=Reach.NOTICES),
+    "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.NOTICES),
+    "list_jobs": Example("/v1/jobs", reach=Reach.NOTICES),
+    "get_job": Example("/v1/jobs/{job}", reach=Reach.NOTICES),
+    "pause_job": Example("/v1/jobs/{job}/pause", reach=Reach.NOTICES),
+    "resume_job": Example("/v1/jobs/{job}/resume", reach=Reach.NOTICES),
+    "cancel_job": Example("/v1/jobs/{job}/cancel", reach=Reach.NOTICES),
+    "stack_post": Example("/stack/admin/v1/{tenant}/default/messages/post", POSTED, Reach.NOTICES),
+    "stack_redact": Example(
+        "/stack/admin/v1/{tenant}/default/messages/redact", {"id": "{notice}"}, Reach.NOTICES
+    ),
+    "stack_last": Example("/stack/users/v1/{tenant}/default/messages/last/5", reach=Reach.ADDRESSED),
+    "stack_read": Example(
+        "/stack/users/v1/{tenant}/default/messages/read/", {"ids": [NOTICE]}, Reach.ADDRESSED
+    ),
     "ask_for_code": Example("/v1/login/phone", {"tenant": "{tenant}", "phone": "+4915112345678"}, Reach.OPEN),
     "redeem_code": Example("/v1/login/phone/redeem", REDEEMED, Reach.OPEN),
     "refresh_session": Example("/v1/login/refresh", {"refresh_token": "tdr.x.y.z"}, Reach.OPEN),
@@ -107,15 +144,25 @@ class Scene:
     house: House
     chat: ChatKey
     message: str
+    notice: str
+    job: str
     later: str = "said after cleo left"
     private: str = "Anna of this tenant"
 
     def call(self, example: Example, app: FastAPI, method: str) -> Callable[..., Awaitable[httpx.Response]]:
-        path = example.path.format(chat=self.chat.chat, message=self.message)
-        body = example.body and {
-            name: self.house.stage.tenant if value == "{tenant}" else value
-            for name, value in example.body.items()
-        }
+        tenant = self.house.stage.tenant
+        path = example.path.format(
+            chat=self.chat.chat, message=self.message, tenant=tenant, notice=self.notice, job=self.job
+        )
+        given = {"{tenant}": tenant, "{notice}": self.notice}
+        body = (
+            None
+            if example.body is None
+            else {
+                name: given.get(value, value) if isinstance(value, str) else value
+                for name, value in example.body.items()
+            }
+        )
 
         async def send(bearer: str | None, named: UserId | None = None) -> httpx.Response:
             headers = {} if bearer is None else {"authorization": f"Bearer {bearer}"}
@@ -132,6 +179,8 @@ class Scene:
             return None
         if example.reach is Reach.SERVER:
             return ring.server(tenant, Scope.USERS)
+        if example.reach is Reach.NOTICES:
+            return ring.server(tenant, Scope.NOTICES)
         return ring.user(tenant, example.caller)
 
 
@@ -144,7 +193,18 @@ async def set_scene(house: House) -> Scene:
     await stage.send(chat, ANNA, Scene.later)
     await house.settle()
     await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
-    return Scene(house, chat, sent.message_id)
+    notice = await set_inbox(house)
+    return Scene(house, chat, sent.message_id, notice.notice, notice.job)
+
+
+async def set_inbox(house: House) -> Sent:
+    """Anna has a notice that says her name, and one is on its way."""
+    tenant, notices = house.stage.tenant, house.notices
+    await notices.inboxes.set(tenant, "default", lambda _: Wanted(title="News"))
+    said = Wish(uids=[ANNA], message={"title": Scene.private})
+    await notices.send(tenant, "default", said)
+    await house.work()
+    return await notices.send(tenant, "default", said)
 
 
 DONE, REFUSED, BARRED, UNKNOWN = (
@@ -160,6 +220,8 @@ FROM_ELSEWHERE = {
     Reach.OWN: DONE | {404},
     Reach.TENANT: {200, 404},
     Reach.SERVER: BARRED,
+    Reach.NOTICES: BARRED,
+    Reach.ADDRESSED: BARRED,
 }
 STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
 REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
@@ -200,6 +262,11 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     yield "another tenant's server in her name", acting, ANNA, FROM_ELSEWHERE[reach]
     looking = DONE | {400, 404} if reach in {Reach.SERVER, Reach.TENANT} else {400, *REFUSED}
     yield "another tenant's server", ring.server(other, Scope.USERS), None, looking
+    if reach is Reach.NOTICES:
+        knowing = ring.server(other, Scope.NOTICES)
+        yield "another tenant's server that may", knowing, None, DONE | REFUSED
+        yield "a server that may do other things", ring.server(tenant, Scope.USERS), None, BARRED
+        yield "the user herself", ring.user(tenant, ANNA), None, BARRED
     if reach in STRANGERS:
         yield "a stranger", ring.user(tenant, DORA), None, STRANGERS[reach]
         yield "a removed member", ring.user(tenant, CLEO), None, REMOVED[reach]

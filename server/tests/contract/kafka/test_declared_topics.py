@@ -53,7 +53,7 @@ def test_plan_apply_and_check_go_together(tidings: Cli, connection: Connection) 
     assert "[topics_drift]" in text
     code, text = tidings("apply")
     assert code == 0, text
-    assert "ok: 4 of 4 topics created or changed" in text
+    assert "ok: 5 of 5 topics created or changed" in text
     assert "ok: 0 of 4 topics created or changed" in tidings("apply")[1]
     assert tidings("check") == (0, "ok: 4 topics as declared\n")
     seen = ControlPlane(connection).look(connection.topic("messages"))

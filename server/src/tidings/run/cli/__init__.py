@@ -14,6 +14,8 @@ COMMANDS = {
     "dev": "Everything at once on this machine: engines, processes, people to try with.",
     "doctor": "What is wrong with this installation, why it matters, what to do.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
+    "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
+    "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
     "run": "A process of Tidings, in the foreground: the REST edge.",
     "protocol": "What Tidings speaks, as documents for clients.",
     "relay": "What the relay can't put right by itself: the repair job.",

@@ -1,4 +1,4 @@
-"""`tidings run api | gateway | delivery | relay`: a process in the foreground, until a signal ends it."""
+"""`tidings run api | gateway | delivery | relay | notices`: a process in the foreground, until a signal ends it."""
 
 import click
 
@@ -59,3 +59,11 @@ def relay() -> None:
     from tidings.run.relay import run_relay  # noqa: PLC0415 - see above
 
     run_relay(load().settings)
+
+
+@group.command()
+def notices() -> None:
+    """The workers that bring notices to users; as many as you like."""
+    from tidings.run.notices import run_notices  # noqa: PLC0415 - see above
+
+    run_notices(load().settings)

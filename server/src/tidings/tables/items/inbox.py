@@ -6,7 +6,6 @@ from tidings.tables.bounds import (
     TIME,
     Attributes,
     Blob,
-    Flag,
     ListOf,
     MapOf,
     Number,
@@ -21,6 +20,25 @@ from tidings.tables.model import Item
 OF_TENANT = KeyTemplate("t#{tenant}")
 OF_USER = KeyTemplate("t#{tenant}U#{user}#{inbox}")
 OF_JOB = KeyTemplate("t#{tenant}J#{job}")
+JOBS_OF_TENANT = KeyTemplate("t#{tenant}L#{shard}")
+SHARDS = 16
+"""Of the jobs of a tenant, and of those that are due: one partition would be full at 500 sends a second."""
+
+SETTINGS_SORT = KeyTemplate("st#tenant_settings")
+CONFIG_SORT = KeyTemplate("si#{inbox}")
+CONTENT_SORT = KeyTemplate("v#{version:04d}")
+KEY_SORT = KeyTemplate("k")
+ROW_SORT = KeyTemplate("m#{notice}")
+COUNTS_SORT = KeyTemplate("c#*")
+EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notice}")
+JOB_SORT = KeyTemplate("job")
+CHUNK_SORT = KeyTemplate("k#{chunk:06d}")
+DONE_SORT = KeyTemplate("d#{chunk:06d}")
+LISTED_SORT = KeyTemplate("jb#{job}")
+DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
+DUE = KeyTemplate("t#_Q#{shard}")
+OF_NOTICE = KeyTemplate("t#{tenant}M#{notice}")
+OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
 
 NOTICE = Text(PART_BYTES["notice"])
 VERSION = Number(9)
@@ -32,7 +50,7 @@ CONFIGURATION = (
     Item(
         "tenant settings",
         OF_TENANT,
-        KeyTemplate("st#tenant_settings"),
+        SETTINGS_SORT,
         {**_CHANGED, "settings": Blob(16 * 1024)},
         max_bytes=17 * 1024,
         holds="what holds for every inbox of the tenant",
@@ -40,14 +58,18 @@ CONFIGURATION = (
     Item(
         "inbox config",
         OF_TENANT,
-        KeyTemplate("si#{inbox}"),
+        CONFIG_SORT,
         {
             **_CHANGED,
             "title": Text(256),
             "description": Text(1024),
             "schema": Blob(32 * 1024),
+            "schema_version": Number(4),
             "categories": MapOf(CATEGORIES, 64, Number(3)),
-            "known_users": Flag(),
+            "retired": ListOf(CATEGORIES, Number(3)),
+            "retention_days": Number(4),
+            "expires_after_s": Number(9),
+            "default_category": Text(64),
         },
         max_bytes=40 * 1024,
         holds="schema of payloads, categories and their permanent codes",
@@ -92,16 +114,31 @@ BROADCAST_ENTRY = Item(
 )
 CONTENT = Item(
     "content",
-    KeyTemplate("t#{tenant}M#{notice}"),
-    KeyTemplate("v#{version:04d}"),
-    {"message": Blob(32 * 1024), "sender": USER, "created_at": TIME, "ttl": SECONDS},
-    max_bytes=33 * 1024,
-    holds="one version of a notice's content; immutable",
+    OF_NOTICE,
+    CONTENT_SORT,
+    {
+        "message": Blob(32 * 1024),
+        "sender": USER,
+        "created_at": TIME,
+        "ttl": SECONDS,
+        "version": Number(4),
+        "inbox": Text(PART_BYTES["inbox"]),
+        "category": Number(3),
+        "job": NOTICE,
+        "recall": NOTICE,
+        "host_system_id": Text(PART_BYTES["host_key"]),
+        "label": Text(256),
+        "count": Number(6),
+        "expires_at_ms": MS,
+        "redacted": MS,
+    },
+    max_bytes=34 * 1024,
+    holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
 )
 KEY = Item(
     "idempotency key",
-    KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}"),
-    KeyTemplate("k"),
+    OF_KEY,
+    KEY_SORT,
     {"notice": NOTICE, "job": NOTICE, "fingerprint": Blob(32), "created_at": TIME, "ttl": SECONDS},
     max_bytes=1024,
     holds="what was sent under this key or `host_system_id`",
@@ -109,13 +146,11 @@ KEY = Item(
 DIRECT = Item(
     "direct row",
     OF_USER,
-    KeyTemplate("m#{notice}"),
+    ROW_SORT,
     {
         "id": NOTICE,
         "host_system_id": Text(PART_BYTES["host_key"]),
         "category": Number(3),
-        "content_version": Number(4),
-        "job": NOTICE,
         "received": MS,
         "delivered": MS,
         "readat": MS,
@@ -130,17 +165,22 @@ DIRECT = Item(
 COUNTS = Item(
     "direct counts",
     OF_USER,
-    KeyTemplate("c#*"),
+    COUNTS_SORT,
     {
         "count": COUNT,
-        "categories": MapOf(CATEGORIES, 3, COUNT),
+        # flat, because a delivery adds to them without knowing whether the item is there
+        **{f"n{code}": COUNT for code in range(1, CATEGORIES + 1)},
+        "unseen": COUNT,
         "read_before": MS,
         "category_read_before": MapOf(CATEGORIES, 3, MS),
+        "seen_before": MS,
+        "kept_from": MS,
+        "latest": MS,
         "version": VERSION,
         "last_updated": MS,
     },
     max_bytes=2 * 1024,
-    holds="unread in all and per category, mark-all watermarks",
+    holds="unread in all and per category, unseen, watermarks, the inbox's own time",
 )
 STATE = Item(
     "broadcast state",
@@ -162,8 +202,8 @@ STATE = Item(
 EXPIRING = Item(
     "unread that expires",
     OF_USER,
-    KeyTemplate("e#{at_ms:013d}#{notice}"),
-    {"category": Number(3)},
+    EXPIRING_SORT,
+    {"category": Number(3), "since": MS, "delivered": MS},
     max_bytes=1024,
     holds="stands while an unread notice that expires is counted",
 )
@@ -171,7 +211,7 @@ JOBS = (
     Item(
         "job",
         OF_JOB,
-        KeyTemplate("job"),
+        JOB_SORT,
         {
             **_CHANGED,
             "kind": Text(16),
@@ -180,10 +220,7 @@ JOBS = (
             "notice": NOTICE,
             "total": Number(10),
             "chunks": Number(6),
-            "failed": Number(10),
-            "holder": Text(128),
-            "until_ms": MS,
-            "ttl": SECONDS,
+            "source": NOTICE,
         },
         max_bytes=1024,
         holds="what is to be done and in which state it is",
@@ -191,32 +228,33 @@ JOBS = (
     Item(
         "chunk",
         OF_JOB,
-        KeyTemplate("k#{chunk:06d}"),
-        {"uids": ListOf(CHUNK_USERS, USER), "ttl": SECONDS},
+        CHUNK_SORT,
+        {"uids": ListOf(CHUNK_USERS, USER)},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
     ),
     Item(
         "done mark",
         OF_JOB,
-        KeyTemplate("d#{chunk:06d}"),
-        {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": TIME, "ttl": SECONDS},
+        DONE_SORT,
+        # as lasting as the job itself: without them it would look as if it had yet to be done
+        {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": MS},
         max_bytes=7 * 1024,
         holds="that a chunk is done, and for whom it failed",
     ),
     Item(
         "job of a tenant",
-        OF_TENANT,
-        KeyTemplate("jb#{job}"),
+        JOBS_OF_TENANT,
+        LISTED_SORT,
         {"kind": Text(16), "inbox": Text(PART_BYTES["inbox"]), "created_at": TIME, "ttl": SECONDS},
         max_bytes=1024,
         holds="for the list of jobs",
     ),
     Item(
         "job due",
-        KeyTemplate("t#_Q#{shard}"),
-        KeyTemplate("{at_ms:013d}#{tenant}#{job}"),
-        {"created_at": TIME},
+        DUE,
+        DUE_SORT,
+        {"created_at": TIME, "seen": Number(6), "tries": Number(3)},
         max_bytes=1024,
         holds="a job that waits for its time or runs",
     ),

@@ -10,21 +10,17 @@ CLAIM_KEY = put(
     "t#TK#I#i#key, k, if absent",
     "A send under this key or host_system_id is a repeat from now on. A failed condition returns the first.",
 )
-FIND_KEY = get(
-    "jobs.find_key", INBOX, "t#TK#I#h#key, k", Role.RECORDS, "Which notice has this host_system_id?"
-)
+FIND_KEY = get("jobs.find_key", INBOX, "t#TK#I#h#key, k", Role.SHOWS, "Which notice has this host_system_id?")
 CREATE = transact(
     "jobs.create",
     (INBOX,),
-    "t#TJ#job, job, if absent; t#T, jb#job; t#_Q#shard, ms#T#job",
+    "t#TJ#job, job, if absent; t#TL#shard, jb#job; t#_Q#shard, ms#T#job",
     "Start a job: itself, its place in the tenant's list, its place among those that are due.",
 )
 PUT_CHUNKS = batch_write("jobs.put_chunks", INBOX, "t#TJ#job, k#n", "The users of a job, 100 to a chunk.")
 READ = get("jobs.read", INBOX, "t#TJ#job, job", Role.RECORDS, "Is it paused or cancelled? Asked per chunk.")
 READ_CHUNK = get("jobs.read_chunk", INBOX, "t#TJ#job, k#n", Role.DELIVERS, "One chunk; immutable.")
-WALK_CHUNKS = query(
-    "jobs.walk_chunks", INBOX, "t#TJ#job, begins with k#", Role.RECORDS, "All users of a job."
-)
+READ_DONE = get("jobs.read_done", INBOX, "t#TJ#job, d#n", Role.RECORDS, "Is a chunk done already?")
 MARK_DONE = put("jobs.mark_done", INBOX, "t#TJ#job, d#n", "A chunk is done; the same again is no harm.")
 READ_PROGRESS = query(
     "jobs.read_progress", INBOX, "t#TJ#job, begins with d#", Role.SHOWS, "Done, failed, rate, time left."
@@ -33,9 +29,9 @@ CHANGE = update("jobs.change", INBOX, "t#TJ#job, job, if version = n", "Pause, r
 LIST = query(
     "jobs.list",
     INBOX,
-    "t#T, begins with jb#, descending, limit",
+    "t#TL#0 … t#TL#15, begins with jb#, descending, limit",
     Role.SHOWS,
-    "A tenant's jobs, newest first.",
+    "A tenant's jobs, newest first; in 16 parts, so that sends do not meet in one.",
     consistency=Consistency.EVENTUAL,
 )
 LIST_DUE = query(
@@ -45,6 +41,7 @@ LIST_DUE = query(
     Role.RECORDS,
     "What waits for its time, or for a new holder.",
 )
+ENQUEUE = put("jobs.enqueue", INBOX, "t#_Q#shard, ms#T#job", "A job that was paused goes on.")
 RESCHEDULE = transact(
     "jobs.reschedule",
     (INBOX,),

@@ -91,22 +91,44 @@ CATCH_UP_BROADCASTS = query(
     "The same for a read that asks for `at_least`, and after a failed append.",
 )
 
-PUT_CONTENT = put(
-    "inbox.put_content", INBOX, "t#TM#id, v#n, if absent", "Keep content before anything points to it."
+PUT_CONTENT = transact(
+    "inbox.put_content",
+    (INBOX,),
+    "t#TM#id: v#0000 if absent, v#0001",
+    "Keep what a notice says before anything points to it.",
 )
 READ_CONTENT = batch_get(
     "inbox.read_content",
     INBOX,
-    "(t#TM#id, v#n) of each",
+    "(t#TM#id, v#0000) of each",
     Role.SHOWS,
-    "Contents for a page of notices; immutable, so cached.",
+    "What the notices of a page say now; a redaction or an amendment shows at once.",
     consistency=Consistency.EVENTUAL,
+)
+FIND_CONTENT = get(
+    "inbox.find_content",
+    INBOX,
+    "t#TM#id, v#0000",
+    Role.RECORDS,
+    "A notice, before it is amended or redacted.",
+)
+AMEND_CONTENT = transact(
+    "inbox.amend_content",
+    (INBOX,),
+    "t#TM#id: v#0000 if version = n and not redacted, v#n + 1",
+    "From now on a notice says something else.",
+)
+REDACT_CONTENT = transact(
+    "inbox.redact_content",
+    (INBOX,),
+    "t#TM#id: v#0000 if version = n, v#0001 … v#n deleted",
+    "Empty a notice: who reads it from now on finds nothing.",
 )
 
 DELIVER = transact(
     "inbox.deliver",
     (INBOX,),
-    "t#TU#U#I: m#id if absent, c#*, e#ms#id",
+    "t#TU#U#I: m#id if absent, c#* if it is not later, e#ms#id",
     "Give one user a notice and count it. A row that is there means done.",
 )
 READ_ROWS = query(
@@ -123,27 +145,40 @@ READ_COUNTS = query(
     Role.DELIVERS,
     "Counts, broadcast state and what is to be settled, in one Query.",
 )
-READ_ROW = get(
-    "inbox.read_row", INBOX, "t#TU#U#I, m#id", Role.DELIVERS, "One direct notice, before a change."
+READ_ROW = batch_get(
+    "inbox.read_row",
+    INBOX,
+    "(t#TU#U#I, m#id) of each",
+    Role.DELIVERS,
+    "Some direct notices, before a change; after the counts, whose version locks them.",
+    consistency=Consistency.STRONG,
+)
+PROVE_RECALL = batch_get(
+    "inbox.prove_recall",
+    INBOX,
+    "(t#TU#U#I, m#id) of each user of a chunk",
+    Role.SHOWS,
+    "Who had a notice, who had read it, when it vanished.",
+    consistency=Consistency.STRONG,
 )
 MARK_ROW = transact(
     "inbox.mark_row",
     (INBOX,),
-    "t#TU#U#I: m#id, c#*, e#ms#id",
-    "Read, reopen, archive one direct notice, with its count.",
+    "t#TU#U#I: m#id of each, c#* if version = n, e#ms#id of each",
+    "Read, reopen, archive direct notices, with their counts.",
 )
-MARK_ALL = update(
+MARK_ALL = put(
     "inbox.mark_all",
     INBOX,
     "t#TU#U#I, c#*, if version = n",
-    "Mark all read before a time: the watermark and the recounted rest.",
+    "Mark all read or seen before a time: the watermark and the recounted rest.",
 )
 RECOUNT = query(
     "inbox.recount",
     INBOX,
-    "t#TU#U#I, begins with m#",
+    "t#TU#U#I, between m# and m#id",
     Role.RECORDS,
-    "The rows above the watermark, to count them anew.",
+    "Rows that are kept no longer, to take them out of the counts.",
 )
 JOIN = put(
     "inbox.join", INBOX, "t#TU#U#I, c#*#b, if absent", "The join point, at a user's first look at an inbox."
@@ -157,13 +192,13 @@ CHANGE_STATE = update(
 SETTLE = transact(
     "inbox.settle",
     (INBOX,),
-    "t#TU#U#I: e#ms#id if it exists, c#*",
-    "Take an expired notice out of the counts.",
+    "t#TU#U#I: c#* if version = n, e#ms#id of each",
+    "Take what has expired out of the counts.",
 )
 REDACT_ROW = transact(
     "inbox.redact_row",
     (INBOX,),
-    "t#TU#U#I: m#id, c#*, e#ms#id",
+    "t#TU#U#I: m#id, c#* if version = n, e#ms#id",
     "Empty a row, or leave a tombstone where it has yet to come, with its count.",
 )
 DELETE_ROWS = batch_write(

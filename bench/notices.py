@@ -1,0 +1,161 @@
+"""Notices to named users: what a delivery costs and how quick it is; counts and lists of a user who has 10,000."""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+from fixtures.engines import Space
+from fixtures.inboxes import DEFAULT
+from fixtures.notices import Notices
+from fixtures.tables import REGION, Tables
+
+from bench.append import engine
+from bench.report import print_figures, print_table
+from tidings.jobs.model import ChunkRef
+from tidings.kernel.ids import UserId, new_ulid
+from tidings.notices.model import NoticeId, Row
+from tidings.notices.read import Filter
+from tidings.notices.send import Wish
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+
+CHUNKS_AT_ONCE = 2
+READS = 200
+MESSAGE = {
+    "title": "New Feature Available",
+    "body": "Check out our latest feature...",
+    "cta_uri": "myapp://new",
+}
+
+
+class Delivered(NamedTuple):
+    per_s: float
+    cpu_us: float
+    units_per_user: float
+    send_s: float
+
+
+async def deliver(at: Notices, users: int) -> Delivered:
+    """One send to so many, by the work of one process; Kafka's part is left out."""
+    before = units(at.client)
+    began = time.perf_counter()
+    uids = [UserId(f"user-{number:06d}") for number in range(users)]
+    await at.cases.send(at.tenant, DEFAULT, Wish(uids=uids, message=MESSAGE, category="sport"))
+    send_s, began, cpu = time.perf_counter() - began, time.perf_counter(), time.process_time()
+    refs = iter(at.chunks.take())
+    await asyncio.gather(*(work(at, refs) for _ in range(CHUNKS_AT_ONCE)))
+    took, used = time.perf_counter() - began, time.process_time() - cpu
+    return Delivered(users / took, used / users * 1e6, (units(at.client) - before) / users, send_s)
+
+
+async def work(at: Notices, refs: "iter[ChunkRef]") -> None:  # type: ignore[valid-type]  # an iterator to share
+    for ref in refs:
+        await at.cases.work(ref)
+
+
+def units(client: Client) -> float:
+    """As the engine itself says: of writes alone."""
+    rows = [count for count in client.ledger if count.name == "measured_table_units"]
+    writes = {count.pattern for count in client.ledger if count.name == "write_units" and count.value}
+    return sum(count.value for count in rows if count.pattern in writes)
+
+
+def calls(client: Client) -> float:
+    return sum(count.value for count in client.ledger if count.name == "calls")
+
+
+class Looked(NamedTuple):
+    counts_calls: float
+    counts_p99_ms: float
+    list_p99_ms: float
+    list_cpu_us: float
+    unread_p99_ms: float
+    mark_all_ms: float
+
+
+async def look(at: Notices, notices: int) -> Looked:
+    """A user with so many: half of them read, some about to expire."""
+    owner, shelf = at.owner("reader"), at.cases.mark._book.shelf  # noqa: SLF001 - to fill it quickly
+    ids = [NoticeId(new_ulid()) for _ in range(notices)]
+    latest_ms = at.clock.now_ms()
+    far_ms = latest_ms + 10**9
+    for number, notice in enumerate(ids):
+        expires = far_ms + number if number % 10 == 0 else None
+        row = Row(id=notice, category=number % 3, delivered_ms=latest_ms + number, expires_ms=expires)
+        await shelf.give(owner, row)
+    for _ in range(20):
+        await at.given("reader", message=MESSAGE)
+    await at.cases.read.page(owner, 20)
+    before = calls(at.client)
+    counted = [await timed(at.cases.read.counts(owner)) for _ in range(READS)]
+    counts_calls = (calls(at.client) - before) / READS
+    cpu = time.process_time()
+    listed = [await timed(at.cases.read.page(owner, 20)) for _ in range(READS)]
+    list_cpu = (time.process_time() - cpu) / READS * 1e6
+    unread = [await timed(at.cases.read.page(owner, 20, Filter(is_unread=True))) for _ in range(READS)]
+    marked = await timed(at.cases.mark.read_all(owner))
+    return Looked(counts_calls, p99(counted), p99(listed), list_cpu, p99(unread), marked)
+
+
+async def timed(doing: object) -> float:
+    began = time.perf_counter()
+    await doing  # type: ignore[misc]  # any awaitable
+    return (time.perf_counter() - began) * 1000
+
+
+def p99(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.99)]
+
+
+async def run(tables: Tables, users: int, notices: int, key_file: Path) -> tuple[Delivered, Looked]:
+    async with open_client(tables.url, REGION, tables.prefix, measure=True) as client:
+        at = Notices(client, Space().tenant, key_file)
+        await at.make_inbox()
+        delivered = await deliver(at, users)
+    async with open_client(tables.url, REGION, tables.prefix) as client:
+        at = Notices(client, Space().tenant, key_file)
+        await at.make_inbox()
+        return delivered, await look(at, notices)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--engine", choices=["dynoxide", "local"], default="dynoxide")
+    options.add_argument("--users", type=int, default=100_000)
+    options.add_argument("--notices", type=int, default=10_000)
+    given = options.parse_args()
+    with engine(given.engine) as tables, tempfile.TemporaryDirectory() as home:
+        delivered, looked = uvloop.run(run(tables, given.users, given.notices, Path(home) / "tidings.key"))
+    print_table(
+        [f"{given.engine}: {given.users:,} users, {given.notices:,} notices of one", "figure"],
+        [
+            ("users a second, one process", f"{delivered.per_s:,.0f}"),
+            ("CPU of a delivery", f"{delivered.cpu_us:.0f} us"),
+            ("write units for a user, all of the job", f"{delivered.units_per_user:.2f}"),
+            ("the send itself, committed", f"{delivered.send_s:.1f} s"),
+            ("DynamoDB calls for the counts", f"{looked.counts_calls:.2f}"),
+            ("counts, p99", f"{looked.counts_p99_ms:.1f} ms"),
+            ("a page of 20, p99", f"{looked.list_p99_ms:.1f} ms"),
+            ("a page of 20, CPU", f"{looked.list_cpu_us:.0f} us"),
+            ("a page of what is unread, p99", f"{looked.unread_p99_ms:.1f} ms"),
+            ("mark all read", f"{looked.mark_all_ms:.1f} ms"),
+        ],
+    )
+    print_figures(
+        {
+            "direct_write_units_per_user": delivered.units_per_user,
+            "direct_cpu_us": delivered.cpu_us,
+            "direct_per_s": delivered.per_s,
+            "send_s": delivered.send_s,
+            "counts_reads": looked.counts_calls,
+            "list_p99_ms": looked.list_p99_ms,
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+"""Inboxes, sends, recalls and jobs over HTTP: what a tenant's server says and hears."""
+
+from typing import Annotated, Literal, Self
+
+from fastapi import Path
+from pydantic import ConfigDict, Field, JsonValue
+from pydantic.config import JsonDict
+
+from tidings.api.schemas.chat_list import SpelledTime
+from tidings.api.schemas.ids import PART, UserName
+from tidings.api.schemas.notices import ULID, CategoryName, shows
+from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
+from tidings.jobs.model import JobId, Progress
+from tidings.kernel.clock import time_text
+from tidings.notices.config import MAX_CATEGORIES, Inbox, Wanted
+from tidings.notices.model import Content
+from tidings.notices.recall import Proof, Recalled
+from tidings.notices.send import MAX_USERS, Sent, Wish
+
+_ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+
+_AT = "2026-11-15T02:11:21.957Z"
+_INBOX: JsonDict = {
+    "title": "General Notifications",
+    "description": "System-wide notifications",
+    "categories": ["news", "orders"],
+    "payload_schema": {"type": "object", "required": ["title"]},
+    "retention_days": 90,
+}
+_SHOWN: JsonDict = {"id": "default", **_INBOX, "schema_version": 1, "version": 1, "updated_at": _AT}
+_SENT: JsonDict = {"id": _ID, "job": _ID, "total": 2}
+_JOB: JsonDict = {
+    "id": _ID,
+    "kind": "deliver",
+    "state": "running",
+    "inbox": "default",
+    "notice": _ID,
+    "total": 100_000,
+    "done": 32_100,
+    "failed": 0,
+    "rate_per_s": 2_140.0,
+    "left_s": 31.7,
+    "created_at": _AT,
+}
+
+JobInPath = Annotated[JobId, Path(pattern=ULID, description="A job's id.", examples=[_ID])]
+Message = Annotated[
+    dict[str, JsonValue],
+    Field(
+        description="What it says: as the inbox's schema wants it, at most 16 KB.",
+        examples=[{"title": "New Feature Available", "body": "Check out our latest feature..."}],
+    ),
+]
+HostName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=128,
+        pattern=PART,
+        description="The notice's name in your own system.",
+        examples=["external_id_123"],
+    ),
+]
+Label = Annotated[str, Field(min_length=1, max_length=64, examples=["Premium Users"])]
+Days = Annotated[int, Field(ge=1, le=3650, description="How long notices are kept. Without: for ever.")]
+Seconds = Annotated[
+    int, Field(ge=1, le=315_360_000, description="How long a notice lives that is sent without an end.")
+]
+
+
+class InboxWanted(Shape):
+    """An inbox as it shall be, whole: what is not there is taken away. A category's code is never given to another."""
+
+    model_config = shows(_INBOX)
+
+    title: Annotated[str, Field(min_length=1, max_length=64, examples=["General Notifications"])]
+    description: Annotated[str, Field(max_length=256)] = ""
+    categories: Annotated[list[CategoryName], Field(max_length=MAX_CATEGORIES, default_factory=list)]
+    payload_schema: Annotated[
+        dict[str, JsonValue] | None,
+        Field(description="A JSON Schema (2020-12) that messages must fit when they are sent."),
+    ] = None
+    retention_days: Days | None = None
+    expires_after_s: Seconds | None = None
+    default_category: CategoryName | None = None
+
+    def wanted(self) -> Wanted:
+        return Wanted(
+            title=self.title,
+            description=self.description,
+            categories=tuple(dict.fromkeys(self.categories)),
+            schema=self.payload_schema,
+            retention_days=self.retention_days,
+            expires_after_s=self.expires_after_s,
+            default_category=self.default_category,
+        )
+
+
+class InboxShown(Shape):
+    model_config = shows(_SHOWN)
+
+    id: str
+    title: str
+    description: str
+    categories: list[str]
+    payload_schema: dict[str, JsonValue] | None = None
+    schema_version: Annotated[int, Field(description="Goes up whenever the schema changes.")]
+    retention_days: int | None = None
+    expires_after_s: int | None = None
+    default_category: str | None = None
+    version: int
+    updated_at: Time
+
+    @classmethod
+    def of(cls, inbox: Inbox) -> Self:
+        return cls(
+            id=inbox.id,
+            title=inbox.title,
+            description=inbox.description,
+            categories=inbox.categories,
+            payload_schema=None if inbox.schema is None else dict(inbox.schema),
+            schema_version=inbox.schema_version,
+            retention_days=inbox.retention_days,
+            expires_after_s=inbox.expires_after_s,
+            default_category=inbox.default_category,
+            version=inbox.version,
+            updated_at=time_text(inbox.updated_ms),
+        )
+
+
+class InboxesShown(Shape):
+    model_config = shows({"inboxes": [_SHOWN]})
+
+    inboxes: list[InboxShown]
+
+
+class NewNotice(Shape):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"uids": ["anna", "ben"], "message": {"title": "New Feature Available"}}]
+        }
+    )
+
+    uids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
+    message: Message
+    category: CategoryName | None = None
+    sender: Annotated[str, Field(min_length=1, max_length=64, examples=["admin_user"])] | None = None
+    label: Label | None = None
+    host_system_id: HostName | None = None
+    is_unique: Annotated[bool, Field(description="`host_system_id` may be there once in the inbox.")] = False
+    expires_at: SpelledTime | None = None
+
+    def wish(self) -> Wish:
+        at = self.expires_at
+        return Wish(
+            uids=self.uids,
+            message=self.message,
+            category=self.category,
+            sender=self.sender,
+            label=self.label,
+            host_system_id=self.host_system_id,
+            is_unique=self.is_unique,
+            expires_ms=None if at is None else round(at.timestamp() * 1000),
+        )
+
+
+class NoticeSent(Shape):
+    """Committed: it comes to every user, and `job` tells how far it is."""
+
+    model_config = shows(_SENT)
+
+    id: str
+    job: str
+    total: int
+
+    @classmethod
+    def of(cls, sent: Sent) -> Self:
+        return cls(id=sent.notice, job=sent.job, total=sent.total)
+
+
+class NoticeAmended(Shape):
+    model_config = shows({"message": {"title": "Corrected"}})
+
+    message: Message
+
+
+class AmendedShown(Shape):
+    model_config = shows({"id": _ID, "version": 2})
+
+    id: str
+    version: int
+
+    @classmethod
+    def of(cls, content: Content) -> Self:
+        return cls(id=content.id, version=content.version)
+
+
+class RecalledShown(Shape):
+    """Nobody sees it any more; `job` takes it out of the counts."""
+
+    model_config = shows({"id": _ID, "job": _ID, "redacted_at": _AT})
+
+    id: str
+    job: str
+    redacted_at: Time
+
+    @classmethod
+    def of(cls, recalled: Recalled) -> Self:
+        return cls(id=recalled.notice, job=recalled.job, redacted_at=time_text(recalled.at_ms))
+
+
+class ProofShown(Shape):
+    """No `delivered_at`: the user never had it. No `vanished_at`: it is yet to be taken from him."""
+
+    user: str
+    delivered_at: Time | None = None
+    read_at: Time | None = None
+    vanished_at: Time | None = None
+
+    @classmethod
+    def of(cls, proof: Proof) -> Self:
+        return cls(
+            user=proof.user,
+            delivered_at=spell_if(proof.delivered_ms),
+            read_at=spell_if(proof.read_ms),
+            vanished_at=spell_if(proof.vanished_ms),
+        )
+
+
+class ProofsShown(Shape):
+    model_config = shows(
+        {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "vanished_at": _AT}]}
+    )
+
+    users: list[ProofShown]
+    cursor: Cursor | None = None
+
+
+class JobShown(Shape):
+    model_config = shows(_JOB)
+
+    id: str
+    kind: Literal["deliver", "redact"]
+    state: Literal["running", "paused", "cancelled", "done"]
+    inbox: str
+    notice: str
+    total: int
+    done: int
+    failed: int
+    rate_per_s: Annotated[float, Field(description="Users, over the last ten seconds.")]
+    left_s: Annotated[float | None, Field(description="At this rate.")] = None
+    created_at: Time
+    finished_at: Time | None = None
+
+    @classmethod
+    def of(cls, progress: Progress) -> Self:
+        job = progress.job
+        return cls(
+            id=job.id,
+            kind=job.kind.value,
+            state=progress.state.value,
+            inbox=job.inbox,
+            notice=job.notice,
+            total=job.total,
+            done=progress.done,
+            failed=progress.failed,
+            rate_per_s=round(progress.rate_per_s, 1),
+            left_s=None if progress.left_s is None else round(progress.left_s, 1),
+            created_at=time_text(job.created_ms),
+            finished_at=spell_if(progress.finished_ms),
+        )
+
+
+class JobsShown(Shape):
+    model_config = shows({"jobs": [_JOB]})
+
+    jobs: list[JobShown]
+    cursor: Cursor | None = None

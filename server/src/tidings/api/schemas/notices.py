@@ -1,0 +1,222 @@
+"""One's notices and their counts over HTTP."""
+
+from typing import Annotated, Literal, Self
+
+from fastapi import Path
+from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic.config import JsonDict
+
+from tidings.api.schemas.chat_list import SpelledTime
+from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
+from tidings.kernel.clock import time_text
+from tidings.notices.config import Inbox
+from tidings.notices.model import InboxId, NoticeId, Sheet
+from tidings.notices.read import MAX_PAGE, Explained, Notice, Page, Reason
+
+ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+CATEGORY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+
+_AT = "2026-11-15T02:11:21.957Z"
+_COUNTS: JsonDict = {"unread": 3, "unseen": 1, "categories": {"news": 2}, "next_change_at": _AT}
+_NOTICE: JsonDict = {
+    "id": _ID,
+    "category": "news",
+    "sender": "admin_user",
+    "host_system_id": "external_id_123",
+    "label": "Premium Users",
+    "received_at": _AT,
+    "delivered_at": _AT,
+    "is_read": False,
+    "is_seen": True,
+    "is_archived": False,
+    "version": 1,
+    "message": {"title": "New Feature Available"},
+}
+
+
+def shows(*examples: JsonDict) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [*examples]})
+
+
+InboxInPath = Annotated[
+    InboxId,
+    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$", description="An inbox's name.", examples=["default"]),
+]
+NoticeInPath = Annotated[NoticeId, Path(pattern=ULID, description="A notice's id.", examples=[_ID])]
+NoticeName = Annotated[NoticeId, Field(pattern=ULID, examples=[_ID])]
+CategoryName = Annotated[
+    str, Field(pattern=CATEGORY, description="One of the inbox's categories.", examples=["news"])
+]
+
+
+class NoticesAsked(Shape):
+    cursor: Cursor | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=False)] = 20
+    category: CategoryName | None = None
+    unread: Annotated[bool, Field(strict=False, description="Only what is unread.")] = False
+    archived: Annotated[bool, Field(strict=False, description="The archive instead of the list.")] = False
+
+
+class NoticesNamed(Shape):
+    model_config = shows({"ids": [_ID]})
+
+    ids: Annotated[list[NoticeName], Field(min_length=1, max_length=100)]
+
+
+class ReadMark(Shape):
+    """Some notices, or all up to a time (none given: now), of all or of one category."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"ids": [_ID]}, {"before": "2026-11-15T02:11:21Z", "category": "news"}]
+        }
+    )
+
+    ids: Annotated[list[NoticeName], Field(min_length=1, max_length=100)] | None = None
+    before: SpelledTime | None = None
+    category: CategoryName | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_two(self) -> Self:
+        if self.ids is not None and (self.before is not None or self.category is not None):
+            raise ValueError("some notices by their ids, or all up to a time: not both")
+        return self
+
+    @property
+    def before_ms(self) -> int | None:
+        return None if self.before is None else round(self.before.timestamp() * 1000)
+
+
+class CountsShown(Shape):
+    """Exact, as of this answer."""
+
+    model_config = shows(_COUNTS)
+
+    unread: int
+    unseen: Annotated[int, Field(description="Unread, and given since the user last looked.")]
+    categories: Annotated[dict[str, int], Field(description="Unread by category.", examples=[{"news": 2}])]
+    next_change_at: Annotated[
+        Time | None, Field(description="When a notice expires that is counted: ask again then.")
+    ] = None
+
+    @classmethod
+    def of(cls, sheet: Sheet, inbox: Inbox) -> Self:
+        by_code = sheet.counts.by_category
+        names = {name: by_code.get(code, 0) for name, code in inbox.codes.items()}
+        shown = {name: count for name, count in names.items() if count or name in inbox.categories}
+        return cls(
+            unread=sheet.counts.total,
+            unseen=sheet.counts.unseen,
+            categories=shown,
+            next_change_at=spell_if(sheet.next_ms),
+        )
+
+
+def etag_of(sheet: Sheet) -> str:
+    """Another one whenever the counts, or what expires next, are other ones."""
+    return f'"{sheet.stored.version}-{sheet.counts.total}-{sheet.counts.unseen}-{sheet.next_ms or 0}"'
+
+
+class NoticeShown(Shape):
+    id: str
+    category: str | None = None
+    sender: str | None = None
+    host_system_id: str | None = None
+    label: str | None = None
+    received_at: Annotated[Time, Field(description="When it was sent.")]
+    delivered_at: Time
+    expires_at: Time | None = None
+    is_read: bool
+    is_seen: bool
+    is_archived: bool
+    version: Annotated[int, Field(description="Above 1: it was amended.")]
+    message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
+
+    @classmethod
+    def of(cls, notice: Notice, inbox: Inbox) -> Self:
+        row, content = notice.row, notice.content
+        return cls(
+            id=row.id,
+            category=inbox.name_of(row.category),
+            sender=content.sender,
+            host_system_id=row.host_system_id,
+            label=content.label,
+            received_at=time_text(row.sent_ms),
+            delivered_at=time_text(row.delivered_ms or 0),
+            expires_at=spell_if(row.expires_ms),
+            is_read=notice.is_read,
+            is_seen=notice.is_seen,
+            is_archived=row.archived_ms is not None,
+            version=content.version,
+            message=notice.message,
+        )
+
+
+class NoticesShown(Shape):
+    """Newest first. A page may be short, or empty, though there is a cursor: a filter found little so far."""
+
+    model_config = shows({"notices": [_NOTICE], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"})
+
+    notices: list[NoticeShown]
+    counts: CountsShown
+    cursor: Cursor | None = None
+
+    @classmethod
+    def of(cls, page: Page, inbox: Inbox, cursor: str | None) -> Self:
+        return cls(
+            notices=[NoticeShown.of(each, inbox) for each in page.notices],
+            counts=CountsShown.of(page.sheet, inbox),
+            cursor=cursor,
+        )
+
+
+class ReasonShown(Shape):
+    id: str
+    category: str | None = None
+    is_counted: bool
+    why: Annotated[
+        Literal[
+            "redacted",
+            "expired",
+            "kept_no_longer",
+            "archived",
+            "read",
+            "marked_all",
+            "marked_category",
+            "unread_again",
+            "delivered",
+        ],
+        Field(description="What decides whether it is counted."),
+    ]
+    since: Time
+
+    @classmethod
+    def of(cls, reason: Reason, inbox: Inbox) -> Self:
+        return cls(
+            id=reason.row.id,
+            category=inbox.name_of(reason.row.category),
+            is_counted=reason.is_counted,
+            why=reason.why.value,
+            since=time_text(reason.at_ms),
+        )
+
+
+class ExplainedShown(Shape):
+    """Every notice of a user, newest first, and why it is counted or not."""
+
+    model_config = shows(
+        {"counts": _COUNTS, "notices": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}]}
+    )
+
+    counts: CountsShown
+    notices: list[ReasonShown]
+    cursor: Cursor | None = None
+
+    @classmethod
+    def of(cls, explained: Explained, inbox: Inbox, cursor: str | None) -> Self:
+        return cls(
+            counts=CountsShown.of(explained.sheet, inbox),
+            notices=[ReasonShown.of(each, inbox) for each in explained.reasons],
+            cursor=cursor,
+        )

@@ -1,0 +1,62 @@
+"""What jobs ask of the world. Each method says what it guarantees."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from tidings.jobs.model import ChunkRef, Done, Due, Job, JobId, JobState
+from tidings.kernel.ids import TenantId, UserId
+
+
+class JobStore(Protocol):
+    """Reads are strong but for `listed`. Raises `overloaded` or `outcome_unknown` while it can't be written."""
+
+    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]]) -> None:
+        """The same again changes nothing."""
+        ...
+
+    async def create(self, job: Job, due: Due) -> bool:
+        """The job, its place in the tenant's list and among those that are due. False: it is there already."""
+        ...
+
+    async def read(self, tenant: TenantId, job: JobId) -> Job | None: ...
+
+    async def chunk(self, tenant: TenantId, job: JobId, chunk: int) -> Sequence[UserId]: ...
+
+    async def is_done(self, tenant: TenantId, job: JobId, chunk: int) -> bool: ...
+
+    async def mark_done(self, tenant: TenantId, job: JobId, done: Done) -> None:
+        """The same again is no harm."""
+        ...
+
+    async def done(self, tenant: TenantId, job: JobId) -> Sequence[Done]: ...
+
+    async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
+        """False: somebody changed it since it was read."""
+        ...
+
+    async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Sequence[JobId]:
+        """Newest first."""
+        ...
+
+
+class DueStore(Protocol):
+    """Jobs that are looked after, over all tenants, in shards."""
+
+    @property
+    def shards(self) -> int: ...
+
+    async def due(self, shard: int, now_ms: int) -> Sequence[Due]: ...
+
+    async def enqueue(self, due: Due) -> None: ...
+
+    async def reschedule(self, due: Due, later: Due) -> bool:
+        """False: another one did."""
+        ...
+
+    async def dequeue(self, due: Due) -> None: ...
+
+
+class Chunks(Protocol):
+    def publish(self, refs: Collection[ChunkRef]) -> None:
+        """To the workers, without an answer: what gets lost is found by those who look after what is due."""
+        ...

@@ -1,0 +1,214 @@
+"""Jobs, their chunks and what is done of them, in the table `inbox`."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import batched
+
+from tidings.jobs.model import Done, Due, Job, JobId, JobKind, JobState
+from tidings.jobs.store.due import due_item, shard_of
+from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.ids import TenantId, UserId
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.transactions import Put
+from tidings.platform.dynamo.values import Item, Value
+from tidings.tables.items.inbox import (
+    CHUNK_SORT,
+    DONE_SORT,
+    JOB_SORT,
+    JOBS_OF_TENANT,
+    LISTED_SORT,
+    OF_JOB,
+    SHARDS,
+)
+from tidings.tables.keys import KeyTemplate
+from tidings.tables.patterns import jobs as patterns
+
+_TABLE = "inbox"
+_KEPT_S = 90 * 24 * 3600
+_CHUNKS_AT_ONCE = 25
+_WRITERS = 4
+_DONE, _LISTED = KeyTemplate("d#").render(), KeyTemplate("jb#").render()
+
+
+class DynamoJobs:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]]) -> None:
+        items = [_chunk_item(tenant, job, number, users) for number, users in enumerate(chunks)]
+        gate = asyncio.Semaphore(_WRITERS)
+
+        async def put(some: tuple[dict[str, Value], ...]) -> None:
+            async with gate:
+                await self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
+
+        try:
+            await asyncio.gather(*(put(some) for some in batched(items, _CHUNKS_AT_ONCE)))
+        except DynamoError as error:
+            unwritten(error)
+
+    async def create(self, job: Job, due: Due) -> bool:
+        actions = [
+            Put(table=_TABLE, item=_job_item(job), condition="attribute_not_exists(PK)"),
+            Put(table=_TABLE, item=_listed_item(job)),
+            Put(table=_TABLE, item=due_item(due)),
+        ]
+        try:
+            await self._client.transact_write(patterns.CREATE, actions, repeatable=True)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            unwritten(cancelled)
+        except DynamoError as error:
+            unwritten(error)
+        return True
+
+    async def read(self, tenant: TenantId, job: JobId) -> Job | None:
+        try:
+            item = await self._client.get(patterns.READ, _key(tenant, job, JOB_SORT.render()))
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else _job_of(tenant, job, item)
+
+    async def chunk(self, tenant: TenantId, job: JobId, chunk: int) -> Sequence[UserId]:
+        try:
+            key = _key(tenant, job, CHUNK_SORT.render(chunk=chunk))
+            item = await self._client.get(patterns.READ_CHUNK, key)
+        except DynamoError as error:
+            unread(error)
+        return [] if item is None else [UserId(user) for user in item["uids"]]
+
+    async def is_done(self, tenant: TenantId, job: JobId, chunk: int) -> bool:
+        try:
+            key = _key(tenant, job, DONE_SORT.render(chunk=chunk))
+            return await self._client.get(patterns.READ_DONE, key) is not None
+        except DynamoError as error:
+            unread(error)
+
+    async def mark_done(self, tenant: TenantId, job: JobId, done: Done) -> None:
+        item = _key(tenant, job, DONE_SORT.render(chunk=done.chunk)) | {
+            "done": done.users,
+            "failed": list(done.failed),
+            "at": done.at_ms,
+        }
+        try:
+            await self._client.put(patterns.MARK_DONE, item, repeatable=True)
+        except DynamoError as error:
+            unwritten(error)
+
+    async def done(self, tenant: TenantId, job: JobId) -> Sequence[Done]:
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :d)",
+            values={":p": OF_JOB.render(tenant=tenant, job=job), ":d": _DONE},
+        )
+        found: list[Done] = []
+        try:
+            async for page in self._client.pages(patterns.READ_PROGRESS, query):
+                found += [_done_of(item) for item in page.items]
+        except DynamoError as error:
+            unread(error)
+        return found
+
+    async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
+        try:
+            # not repeated by itself: who finds another version must know that it is not his own first try
+            await self._client.update(
+                patterns.CHANGE,
+                _key(job.tenant, job.id, JOB_SORT.render()),
+                "SET #s = :state, version = :next, updated_at = :now",
+                condition="version = :version",
+                names={"#s": "state"},
+                values={
+                    ":state": state,
+                    ":version": job.version,
+                    ":next": job.version + 1,
+                    ":now": time_text(at_ms),
+                },
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            unwritten(error)
+        return True
+
+    async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Sequence[JobId]:
+        parts = await asyncio.gather(*(self._part(tenant, n, limit, below) for n in range(SHARDS)))
+        return sorted((job for part in parts for job in part), reverse=True)[:limit]
+
+    async def _part(self, tenant: TenantId, shard: int, limit: int, below: JobId | None) -> list[JobId]:
+        partition = JOBS_OF_TENANT.render(tenant=tenant, shard=shard)
+        start = None if below is None else {"PK": partition, "SK": LISTED_SORT.render(job=below)}
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :j)",
+            values={":p": partition, ":j": _LISTED},
+            limit=limit,
+            backward=True,
+            start=start,
+        )
+        try:
+            page = await self._client.query(patterns.LIST, query)
+        except DynamoError as error:
+            unread(error)
+        return [JobId(item["SK"].partition("#")[2]) for item in page.items]
+
+
+def _key(tenant: TenantId, job: JobId, sort: str) -> dict[str, Value]:
+    return {"PK": OF_JOB.render(tenant=tenant, job=job), "SK": sort}
+
+
+def _chunk_item(tenant: TenantId, job: JobId, chunk: int, users: Sequence[UserId]) -> dict[str, Value]:
+    return _key(tenant, job, CHUNK_SORT.render(chunk=chunk)) | {"uids": list(users)}
+
+
+def _job_item(job: Job) -> dict[str, Value]:
+    return _key(job.tenant, job.id, JOB_SORT.render()) | {
+        "kind": job.kind.value,
+        "state": job.state.value,
+        "inbox": job.inbox,
+        "notice": job.notice,
+        "source": job.source,
+        "total": job.total,
+        "chunks": job.chunks,
+        "version": job.version,
+        "created_at": time_text(job.created_ms),
+        "updated_at": time_text(job.updated_ms or job.created_ms),
+    }
+
+
+def _listed_item(job: Job) -> dict[str, Value]:
+    return {
+        "PK": JOBS_OF_TENANT.render(tenant=job.tenant, shard=shard_of(job.id)),
+        "SK": LISTED_SORT.render(job=job.id),
+        "kind": job.kind.value,
+        "inbox": job.inbox,
+        "created_at": time_text(job.created_ms),
+        "ttl": job.created_ms // 1000 + _KEPT_S,
+    }
+
+
+def _job_of(tenant: TenantId, job: JobId, item: Item) -> Job:
+    return Job(
+        tenant=tenant,
+        id=job,
+        kind=JobKind(item["kind"]),
+        inbox=item["inbox"],
+        notice=item["notice"],
+        source=JobId(item["source"]),
+        total=int(item["total"]),
+        created_ms=time_ms(item["created_at"]),
+        state=JobState(item["state"]),
+        updated_ms=time_ms(item["updated_at"]),
+        version=int(item["version"]),
+    )
+
+
+def _done_of(item: Item) -> Done:
+    return Done(
+        chunk=int(item["SK"].partition("#")[2]),
+        users=int(item["done"]),
+        failed=tuple(UserId(user) for user in item["failed"]),
+        at_ms=int(item["at"]),
+    )

@@ -1,0 +1,51 @@
+"""Chunks on their way to the workers, over the topic `notices`."""
+
+import asyncio
+from collections.abc import Collection
+
+import msgspec
+
+from tidings.jobs.model import ChunkRef
+from tidings.platform.kafka.errors import PublishError, UndecodableError
+from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.kafka.pump import Placed
+from tidings.platform.kafka.records import Record
+from tidings.platform.telemetry import logs
+from tidings.tables.keys import KeyPartError, KeyTemplate
+
+GROUP = "notices"
+_TOPIC = "notices"
+_KEY = KeyTemplate("{tenant}#{job}#{chunk}")
+_encode = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder(ChunkRef)
+
+log = logs.get(__name__)
+
+
+class KafkaChunks:
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+
+    def publish(self, refs: Collection[ChunkRef]) -> None:
+        """Nobody waits for it: what does not come through is published again when its job is looked after."""
+        for ref in refs:
+            self._publisher.send(_TOPIC, _key(ref), _encode(ref)).add_done_callback(_note)
+
+
+def decode(record: Record) -> ChunkRef:
+    """What can't be anybody's key is as unreadable as what is no JSON: it would fail again and again."""
+    try:
+        ref = _decoder.decode(record.value or b"")
+        _key(ref)
+    except (msgspec.DecodeError, msgspec.ValidationError, KeyPartError) as error:
+        raise UndecodableError(str(error)) from error
+    return ref
+
+
+def _key(ref: ChunkRef) -> bytes:
+    return _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk).encode()
+
+
+def _note(sending: "asyncio.Future[Placed]") -> None:
+    if not sending.cancelled() and isinstance(error := sending.exception(), PublishError):
+        log.warning("a chunk was not published", reason=str(error))

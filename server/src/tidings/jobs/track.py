@@ -1,0 +1,83 @@
+"""A job while it runs: how far it is, and what is wanted of it. `start` is its first step, after its chunks stand."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tidings.jobs import rules
+from tidings.jobs.model import ChunkRef, Due, Job, JobId, JobState, Progress
+from tidings.jobs.ports import Chunks, DueStore, JobStore
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.tries import on_what_is_there
+
+
+class Listed(NamedTuple):
+    """Newest first. `below` goes into the next page."""
+
+    jobs: Sequence[Progress]
+    below: JobId | None
+
+
+class Track:
+    def __init__(self, store: JobStore, due: DueStore, chunks: Chunks, clock: Clock) -> None:
+        self._store = store
+        self._due = due
+        self._chunks = chunks
+        self._clock = clock
+
+    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], /) -> None:
+        """Before `start`: a job that is there has all its chunks."""
+        await self._store.put_chunks(tenant, job, chunks)
+
+    async def start(self, job: Job, /) -> bool:
+        """False: it was started before, by an earlier try."""
+        is_new = await self._store.create(job, Due(job.tenant, job.id, job.created_ms + rules.FIRST_LOOK_MS))
+        self._chunks.publish(refs(job, range(job.chunks)))
+        return is_new
+
+    async def progress(self, tenant: TenantId, job: JobId) -> Progress:
+        found = await self._find(tenant, job)
+        return rules.progress(found, await self._store.done(tenant, job), self._clock.now_ms())
+
+    async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Listed:
+        ids = await self._store.listed(tenant, limit, below)
+        jobs = [await self.progress(tenant, each) for each in ids]
+        return Listed(jobs, ids[-1] if len(ids) == limit else None)
+
+    async def pause(self, tenant: TenantId, job: JobId) -> Progress:
+        """Chunks that are at work are finished."""
+        return await self._want(tenant, job, JobState.PAUSED)
+
+    async def cancel(self, tenant: TenantId, job: JobId) -> Progress:
+        """What was done stays done."""
+        return await self._want(tenant, job, JobState.CANCELLED)
+
+    async def resume(self, tenant: TenantId, job: JobId) -> Progress:
+        progress = await self._want(tenant, job, JobState.RUNNING)
+        done = await self._store.done(tenant, job)
+        await self._due.enqueue(Due(tenant, job, self._clock.now_ms() + rules.FIRST_LOOK_MS, len(done)))
+        self._chunks.publish(refs(progress.job, rules.missing(progress.job, done)))
+        return progress
+
+    async def _want(self, tenant: TenantId, job: JobId, state: JobState) -> Progress:
+        async def step() -> None:
+            found = await self._find(tenant, job)
+            done = await self._store.done(tenant, job)
+            if rules.wanted(found, state, done) and not await self._store.change(
+                found, state, self._clock.now_ms()
+            ):
+                raise TidingsError(Code.CHANGED_MEANWHILE, "Somebody else changed the job just now.")
+
+        await on_what_is_there(step)
+        return await self.progress(tenant, job)
+
+    async def _find(self, tenant: TenantId, job: JobId) -> Job:
+        found = await self._store.read(tenant, job)
+        if found is None:
+            raise TidingsError(Code.JOB_NOT_FOUND, "There is no such job.")
+        return found
+
+
+def refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
+    return [ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk) for chunk in chunks]

@@ -1,0 +1,1 @@
+"""Notices to named users: an inbox per user, with counts that are exact."""

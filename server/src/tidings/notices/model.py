@@ -1,0 +1,149 @@
+"""A notice as one user has it, and what is counted of his inbox.
+
+Each inbox of a user has a time of its own (`Counts.latest_ms`): it is never behind what was given, marked or settled
+there, whatever the clocks of processes say. What is later is decided by it alone.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple, NewType
+
+from msgspec import Struct, field
+
+from tidings.kernel.ids import TenantId, UserId, ulid_ms
+
+NoticeId = NewType("NoticeId", str)
+InboxId = NewType("InboxId", str)
+
+UNCATEGORISED = 0
+"""The code of notices without a category: they count in all, and nowhere else."""
+
+
+class Owner(NamedTuple):
+    """Whose notices: a user's, in one inbox. All of them stand in one partition."""
+
+    tenant: TenantId
+    user: UserId
+    inbox: InboxId
+
+
+class Row(Struct, frozen=True, kw_only=True, gc=False):
+    """A pointer to a notice, and what the user did with it. `delivered_ms` None: redacted before it came."""
+
+    id: NoticeId
+    category: int
+    delivered_ms: int | None
+    host_system_id: str | None = None
+    read_ms: int | None = None
+    reopened_ms: int | None = None
+    archived_ms: int | None = None
+    redacted_ms: int | None = None
+    expires_ms: int | None = None
+
+    @property
+    def sent_ms(self) -> int:
+        return ulid_ms(self.id)
+
+    @property
+    def since_ms(self) -> int:
+        """From when it is unread, if it is."""
+        return self.reopened_ms or self.delivered_ms or 0
+
+
+class Expiring(Struct, frozen=True, kw_only=True, gc=False):
+    """Stands while an unread notice that expires is counted; below the watermarks it counts no more."""
+
+    id: NoticeId
+    at_ms: int
+    category: int
+    since_ms: int
+    delivered_ms: int
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """Unread, in all and by category's code; unseen: unread, and given since the user last looked.
+
+    Every change of a row or of the counts makes `version` one more: it is the lock of the partition.
+    """
+
+    total: int = 0
+    by_category: Mapping[int, int] = field(default_factory=dict)
+    unseen: int = 0
+    read_before_ms: int = 0
+    category_read_before_ms: Mapping[int, int] = field(default_factory=dict)
+    seen_before_ms: int = 0
+    kept_from_ms: int = 0
+    """What was sent before is gone for good."""
+    latest_ms: int = 0
+    version: int = 0
+
+
+class Standing(NamedTuple):
+    """What one Query gives: the counts, and the expiring ones from the earliest on. `is_cut`: there are more."""
+
+    counts: Counts
+    expiring: tuple[Expiring, ...]
+    is_cut: bool = False
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What is written together, on condition that nothing was since `version`."""
+
+    version: int
+    counts: Counts
+    rows: tuple[Row, ...] = ()
+    expiring: tuple[Expiring, ...] = ()
+    dropped: tuple[Expiring, ...] = ()
+
+
+class Sheet(Struct, frozen=True, kw_only=True):
+    """An inbox as it is at `now_ms`: the counts without what has expired or is kept no longer.
+
+    `dropped` are to be deleted with the next change; `next_ms` is when the counts change by themselves.
+    """
+
+    owner: Owner
+    stored: Counts
+    counts: Counts
+    now_ms: int
+    keep_from_ms: int
+    dropped: tuple[Expiring, ...] = ()
+    next_ms: int | None = None
+
+
+class Content(Struct, frozen=True, kw_only=True):
+    """What a notice says now, once for all who have it. `sealed` None: it was redacted.
+
+    `job` brought it to its users; `recall` takes it back.
+    """
+
+    id: NoticeId
+    inbox: InboxId
+    category: int
+    version: int
+    sealed: bytes | None
+    created_ms: int
+    job: str
+    count: int
+    sender: str | None = None
+    label: str | None = None
+    host_system_id: str | None = None
+    expires_ms: int | None = None
+    redacted_ms: int | None = None
+    recall: str | None = None
+
+
+class Origin(StrEnum):
+    """What a key is: of a request, or the name of the notice in the sender's own system."""
+
+    KEY = "i"
+    HOST = "h"
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """What was sent under a key: a try that comes later goes on with these ids."""
+
+    notice: NoticeId
+    job: str
+    fingerprint: bytes
+    at_ms: int

@@ -1,0 +1,7 @@
+"""Inboxes in DynamoDB: what they are, what stands in them, what notices say."""
+
+from tidings.notices.store.contents import DynamoContents
+from tidings.notices.store.inboxes import DynamoInboxes
+from tidings.notices.store.shelf import DynamoShelf
+
+__all__ = ["DynamoContents", "DynamoInboxes", "DynamoShelf"]

@@ -1,0 +1,102 @@
+"""What inboxes are, in the table `inbox`: one item each, with a version."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.ids import TenantId
+from tidings.notices.config import Inbox
+from tidings.notices.model import InboxId
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.values import Item, Value
+from tidings.tables.items.inbox import CONFIG_SORT, OF_TENANT
+from tidings.tables.keys import KeyTemplate
+from tidings.tables.patterns import notices as patterns
+
+_FIRST = KeyTemplate("si#").render()
+
+
+class DynamoInboxes:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def read(self, tenant: TenantId, inbox: InboxId) -> Inbox | None:
+        try:
+            item = await self._client.get(patterns.READ_CONFIG, _key(tenant, inbox))
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else _inbox_of(item)
+
+    async def listed(self, tenant: TenantId) -> Sequence[Inbox]:
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :s)",
+            values={":p": OF_TENANT.render(tenant=tenant), ":s": _FIRST},
+        )
+        found: list[Inbox] = []
+        try:
+            async for page in self._client.pages(patterns.LIST_CONFIGS, query):
+                found += [_inbox_of(item) for item in page.items]
+        except DynamoError as error:
+            unread(error)
+        return found
+
+    async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
+        before = inbox.version - 1
+        try:
+            await self._client.put(
+                patterns.WRITE_CONFIG,
+                _item(tenant, inbox),
+                condition="version = :v" if before else "attribute_not_exists(PK)",
+                values={":v": before} if before else None,
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            unwritten(error)
+        return True
+
+
+def _key(tenant: TenantId, inbox: InboxId) -> dict[str, Value]:
+    return {"PK": OF_TENANT.render(tenant=tenant), "SK": CONFIG_SORT.render(inbox=inbox)}
+
+
+def _item(tenant: TenantId, inbox: Inbox) -> dict[str, Value]:
+    item: dict[str, Value] = _key(tenant, inbox.id) | {
+        "title": inbox.title,
+        "description": inbox.description,
+        "categories": dict(inbox.codes),
+        "retired": [*sorted(inbox.retired)],
+        "schema": None if inbox.schema is None else msgspec.json.encode(inbox.schema),
+        "schema_version": inbox.schema_version,
+        "retention_days": inbox.retention_days,
+        "expires_after_s": inbox.expires_after_s,
+        "default_category": inbox.default_category,
+        "version": inbox.version,
+        "created_at": time_text(inbox.created_ms),
+        "updated_at": time_text(inbox.updated_ms),
+    }
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def _inbox_of(item: Item) -> Inbox:
+    codes = {name: int(code) for name, code in item["categories"].items()}
+    retention, expires, schema = (item.get(name) for name in ("retention_days", "expires_after_s", "schema"))
+    return Inbox(
+        id=InboxId(item["SK"].partition("#")[2]),
+        title=item["title"],
+        description=item["description"],
+        codes=dict(sorted(codes.items(), key=lambda pair: pair[1])),
+        retired=frozenset(int(code) for code in item["retired"]),
+        schema=None if schema is None else msgspec.json.decode(schema),
+        schema_version=int(item["schema_version"]),
+        retention_days=None if retention is None else int(retention),
+        expires_after_s=None if expires is None else int(expires),
+        default_category=item.get("default_category"),
+        version=int(item["version"]),
+        created_ms=time_ms(item["created_at"]),
+        updated_ms=time_ms(item["updated_at"]),
+    )

@@ -1,0 +1,117 @@
+"""Rows, counts and what expires as items of `inbox`, and back. What is empty is left out."""
+
+from tidings.notices.model import Counts, Expiring, NoticeId, Owner, Row
+from tidings.platform.dynamo.values import Item, Value
+from tidings.tables.items.inbox import COUNTS_SORT, EXPIRING_SORT, OF_USER, ROW_SORT
+from tidings.tables.keys import KeyTemplate
+
+COUNTS_KEY = COUNTS_SORT.render()
+FIRST_ROW, FIRST_COUNTS, AFTER_EXPIRING = (KeyTemplate(text).render() for text in ("m#", "c#", "e$"))
+_TIMES = {
+    "delivered": "delivered_ms",
+    "readat": "read_ms",
+    "reopened": "reopened_ms",
+    "archived": "archived_ms",
+    "redacted": "redacted_ms",
+    "expires_at_ms": "expires_ms",
+}
+_MARKS = {
+    "read_before": "read_before_ms",
+    "seen_before": "seen_before_ms",
+    "kept_from": "kept_from_ms",
+    "latest": "latest_ms",
+}
+
+
+def partition(owner: Owner) -> str:
+    return OF_USER.render(tenant=owner.tenant, user=owner.user, inbox=owner.inbox)
+
+
+def row_key(owner: Owner, notice: NoticeId) -> dict[str, Value]:
+    return {"PK": partition(owner), "SK": ROW_SORT.render(notice=notice)}
+
+
+def counts_key(owner: Owner) -> dict[str, Value]:
+    return {"PK": partition(owner), "SK": COUNTS_KEY}
+
+
+def expiring_key(owner: Owner, expiring: Expiring) -> dict[str, Value]:
+    return {"PK": partition(owner), "SK": EXPIRING_SORT.render(at_ms=expiring.at_ms, notice=expiring.id)}
+
+
+def row_item(owner: Owner, row: Row) -> dict[str, Value]:
+    item = row_key(owner, row.id) | {
+        "id": row.id,
+        "category": row.category,
+        "received": row.sent_ms,
+        "host_system_id": row.host_system_id,
+    }
+    times = {name: getattr(row, field) for name, field in _TIMES.items()}
+    return {name: value for name, value in (item | times).items() if value is not None}
+
+
+def row_of(item: Item) -> Row:
+    times = {field: int(item[name]) if name in item else None for name, field in _TIMES.items()}
+    return Row(
+        id=NoticeId(item["id"]),
+        category=int(item["category"]),
+        host_system_id=item.get("host_system_id"),
+        **times,
+    )
+
+
+def counts_item(owner: Owner, counts: Counts) -> dict[str, Value]:
+    """`last_updated` is the inbox's own time: it is what the counts were last changed at."""
+    item: dict[str, Value] = counts_key(owner) | {
+        "count": counts.total,
+        "unseen": counts.unseen,
+        "version": counts.version,
+        "last_updated": counts.latest_ms,
+    }
+    item |= {name: getattr(counts, field) for name, field in _MARKS.items() if getattr(counts, field)}
+    item |= {count_name(code): count for code, count in counts.by_category.items() if count}
+    if counts.category_read_before_ms:
+        item["category_read_before"] = {
+            str(code): at_ms for code, at_ms in counts.category_read_before_ms.items()
+        }
+    return item
+
+
+def count_name(category: int) -> str:
+    return f"n{category}"
+
+
+def counts_of(item: Item) -> Counts:
+    by_category = {int(name[1:]): int(value) for name, value in item.items() if _is_count(name)}
+    marks = item.get("category_read_before", {})
+    return Counts(
+        total=int(item.get("count", 0)),
+        by_category={code: count for code, count in by_category.items() if count},
+        unseen=int(item.get("unseen", 0)),
+        category_read_before_ms={int(code): int(at_ms) for code, at_ms in marks.items()},
+        version=int(item["version"]),
+        **{field: int(item[name]) for name, field in _MARKS.items() if name in item},
+    )
+
+
+def _is_count(name: str) -> bool:
+    return name[0] == "n" and name[1:].isdecimal()
+
+
+def expiring_item(owner: Owner, expiring: Expiring) -> dict[str, Value]:
+    return expiring_key(owner, expiring) | {
+        "category": expiring.category,
+        "since": expiring.since_ms,
+        "delivered": expiring.delivered_ms,
+    }
+
+
+def expiring_of(item: Item) -> Expiring:
+    _, at_ms, notice = item["SK"].split("#")
+    return Expiring(
+        id=NoticeId(notice),
+        at_ms=int(at_ms),
+        category=int(item["category"]),
+        since_ms=int(item["since"]),
+        delivered_ms=int(item["delivered"]),
+    )

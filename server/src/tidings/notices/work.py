@@ -1,0 +1,98 @@
+"""Does one chunk of a job: a notice given to a hundred users, or taken from them. What a worker does with an event.
+
+The mark that it is done is the last thing written, so a chunk that was done in part is done again; giving and taking
+are the same again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from tidings.jobs.model import ChunkRef, Done, Job, JobKind, JobState
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import UserId
+from tidings.notices.give import Gift, Give
+from tidings.notices.model import Content, NoticeId, Owner, Row
+from tidings.notices.ports import Contents, Work
+from tidings.notices.withdraw import Withdraw
+
+AT_ONCE = 32
+"""Users of a chunk that are worked on at the same time."""
+
+type ForUser = Callable[[Owner], Awaitable[bool]]
+
+
+class ChunkWork:
+    def __init__(self, jobs: Work, contents: Contents, give: Give, withdraw: Withdraw, clock: Clock) -> None:
+        self._jobs = jobs
+        self._contents = contents
+        self._give = give
+        self._withdraw = withdraw
+        self._clock = clock
+
+    async def __call__(self, ref: ChunkRef) -> None:
+        """Raises what is retryable: then all of it is done again."""
+        job = await self._jobs.read(ref.tenant, ref.job)
+        if job is None or job.state is not JobState.RUNNING or ref.chunk >= job.chunks:
+            # paused: who resumes it publishes what is missing
+            return
+        if await self._jobs.is_done(ref.tenant, ref.job, ref.chunk):
+            return
+        content = await self._contents.find(ref.tenant, NoticeId(job.notice))
+        if content is None:
+            return
+        users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
+        failed = await self._each(job, content, users)
+        done = Done(
+            chunk=ref.chunk,
+            users=len(users) - len(failed),
+            failed=tuple(failed),
+            at_ms=self._clock.now_ms(),
+        )
+        await self._jobs.mark_done(ref.tenant, ref.job, done)
+
+    async def _each(self, job: Job, content: Content, users: Sequence[UserId]) -> list[UserId]:
+        doing = self._taking(content) if job.kind is JobKind.REDACT else self._giving(content)
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(user: UserId) -> bool:
+            async with gate:
+                return await _is_done(doing, Owner(job.tenant, user, content.inbox))
+
+        # all of them, also after a fault: what is still at work would meet its own repeat
+        outcomes = await asyncio.gather(*map(one, users), return_exceptions=True)
+        for fault in (each for each in outcomes if isinstance(each, BaseException)):
+            raise fault
+        return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
+
+    def _giving(self, content: Content) -> ForUser:
+        row = Row(
+            id=content.id,
+            category=content.category,
+            delivered_ms=None,
+            host_system_id=content.host_system_id,
+            expires_ms=content.expires_ms,
+        )
+
+        async def give(owner: Owner) -> bool:
+            # recalled meanwhile: the recall leaves its mark with everybody
+            return content.redacted_ms is None and await self._give(owner, row) is not Gift.LATE
+
+        return give
+
+    def _taking(self, content: Content) -> ForUser:
+        async def take(owner: Owner) -> bool:
+            await self._withdraw(owner, content.id, content.category)
+            return True
+
+        return take
+
+
+async def _is_done(doing: ForUser, owner: Owner) -> bool:
+    """What would fail again and again is told in the chunk's mark, and keeps nobody else waiting."""
+    try:
+        return await doing(owner)
+    except TidingsError as error:
+        if error.retryable:
+            raise
+        return False

@@ -1,0 +1,193 @@
+"""`tidings inbox set | show | list | send | explain`."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import click
+import msgspec
+from msgspec.structs import replace
+from rich.console import Console
+from rich.table import Table
+
+from tidings.jobs.store import KafkaChunks
+from tidings.kernel.clock import SystemClock, time_text
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, UserId
+from tidings.notices.config import Inbox, Wanted, check_inbox_id, wanted_of
+from tidings.notices.model import Owner
+from tidings.notices.send import Wish
+from tidings.run import publishing
+from tidings.run.accounts import open_tables
+from tidings.run.inboxes import NoticeCases, join_notices
+from tidings.run.keys import open_keys
+from tidings.run.options import kafka_connection, refuse_faulty
+from tidings.run.settings.load import load
+
+
+@click.group(name="inbox")
+def group() -> None:
+    """Inboxes of a tenant: what they take, sends, and why a count is what it is."""
+
+
+class _Given(TypedDict):
+    title: str | None
+    description: str | None
+    category: tuple[str, ...]
+    schema_file: Path | None
+    retention_days: int | None
+    expires_after_s: int | None
+    default_category: str | None
+
+
+@group.command(name="set")
+@click.argument("tenant")
+@click.argument("inbox")
+@click.option("--title", help="For people.  [default: the name]")
+@click.option("--description", help="For people.")
+@click.option(
+    "--category", multiple=True, help="One that notices may have; those that are not named are retired."
+)
+@click.option(
+    "--schema-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A JSON Schema (2020-12) that messages must fit.",
+)
+@click.option("--retention-days", type=int, help="How long notices are kept; 0: for ever.")
+@click.option("--expires-after-s", type=int, help="How long a notice lives; 0: until retention ends it.")
+@click.option("--default-category", help="Of notices that are sent without one.")
+def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
+    """Make INBOX of TENANT, or change what is given of it. Holds everywhere within five seconds."""
+
+    def wish(before: Inbox | None) -> Wanted:
+        return _changed(wanted_of(before) if before else Wanted(title=inbox), given)
+
+    _show(_run(lambda cases: cases.inboxes.set(TenantId(tenant), inbox, wish)))
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+def show(tenant: str, inbox: str) -> None:
+    """What INBOX of TENANT is."""
+    _show(_run(lambda cases: cases.inboxes.read(TenantId(tenant), inbox)))
+
+
+@group.command(name="list")
+@click.argument("tenant")
+def list_(tenant: str) -> None:
+    """The inboxes of TENANT."""
+    found: Sequence[Inbox] = _run(lambda cases: cases.inboxes.listed(TenantId(tenant)))
+    table = Table("inbox", "title", "categories", "retention", box=None)
+    for each in found:
+        kept = "for ever" if each.retention_days is None else f"{each.retention_days} days"
+        table.add_row(each.id, each.title, ", ".join(each.categories), kept)
+    Console().print(table)
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.option("--to", "users", multiple=True, help="A user; several add up.")
+@click.option(
+    "--to-file",
+    type=click.File(),
+    help="Users, one to a line: up to 100,000.",
+)
+@click.option("--message", required=True, help="What it says, as JSON.")
+@click.option("--category", help="One of the inbox's.")
+@click.option("--key", help="A repeat with the same key is the same notice.")
+def send(
+    tenant: str,
+    inbox: str,
+    *,
+    users: tuple[str, ...],
+    to_file: Any,  # noqa: ANN401 - click's own file
+    message: str,
+    category: str | None,
+    key: str | None,
+) -> None:
+    """Send a notice to named users; `tidings job watch` tells how far it is."""
+    named = [*users, *(line.strip() for line in to_file or () if line.strip())]
+    wish = Wish(uids=[UserId(user) for user in named], message=_object(message), category=category)
+    sent = _run(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
+    click.echo(f"notice {sent.notice}\njob    {sent.job}\nusers  {sent.total}")
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("user")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
+def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
+    """Which notices make up USER's counts, and why the others do not."""
+    owner = Owner(TenantId(tenant), UserId(user), check_inbox_id(inbox))
+    explained = _run(lambda cases: cases.read.explain(owner, limit))
+    counts = explained.sheet.counts
+    click.echo(f"unread {counts.total}, unseen {counts.unseen}")
+    table = Table("notice", "counted", "why", "since", box=None)
+    for row, is_counted, why, at_ms in explained.reasons:
+        table.add_row(row.id, "yes" if is_counted else "", why.value, time_text(at_ms))
+    Console().print(table)
+
+
+@asynccontextmanager
+async def open_cases() -> AsyncIterator[NoticeCases]:
+    settings, clock = load().settings, SystemClock()
+    refuse_faulty(settings, [kafka_connection])
+    async with (
+        publishing.opened(settings) as publisher,
+        open_tables(settings.dynamo) as client,
+        open_keys(settings, client, clock) as keys,
+    ):
+        yield join_notices(client, keys, clock, KafkaChunks(publisher))
+
+
+def _run[T](act: Callable[[NoticeCases], Awaitable[T]]) -> T:
+    async def acted() -> T:
+        async with open_cases() as cases:
+            return await act(cases)
+
+    return asyncio.run(acted())
+
+
+def _changed(wanted: Wanted, given: _Given) -> Wanted:
+    changes: dict[str, Any] = {
+        "title": given["title"],
+        "description": given["description"],
+        "categories": given["category"] or None,
+        "schema": _object(given["schema_file"].read_text()) if given["schema_file"] else None,
+        "retention_days": given["retention_days"],
+        "expires_after_s": given["expires_after_s"],
+        "default_category": given["default_category"],
+    }
+    wanted = replace(wanted, **{name: value for name, value in changes.items() if value is not None})
+    return replace(
+        wanted,
+        retention_days=wanted.retention_days or None,
+        expires_after_s=wanted.expires_after_s or None,
+    )
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise TidingsError(Code.REQUEST_INVALID, f"This is no JSON object: {error}") from error
+
+
+def _show(inbox: Inbox) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_row("inbox", inbox.id)
+    table.add_row("title", inbox.title)
+    table.add_row("description", inbox.description or "-")
+    table.add_row("categories", ", ".join(inbox.categories) or "-")
+    table.add_row("default category", inbox.default_category or "-")
+    table.add_row("schema", "-" if inbox.schema is None else f"version {inbox.schema_version}")
+    table.add_row("retention", "for ever" if inbox.retention_days is None else f"{inbox.retention_days} days")
+    lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"
+    table.add_row("a notice lives", lives)
+    table.add_row("version", f"{inbox.version}, of {time_text(inbox.updated_ms)}")
+    Console().print(table)

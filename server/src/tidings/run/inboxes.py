@@ -1,0 +1,73 @@
+"""Joins inboxes, jobs and their tables: for the processes that serve them, for those that work, and for the command line."""
+
+from dataclasses import dataclass
+
+from tidings.api.services import NoticeServices
+from tidings.jobs.look_after import LookAfter
+from tidings.jobs.ports import Chunks
+from tidings.jobs.store import DynamoDue, DynamoJobs
+from tidings.jobs.track import Track
+from tidings.kernel.clock import Clock
+from tidings.notices.book import Book
+from tidings.notices.give import Give
+from tidings.notices.inboxes import Inboxes, InboxReader
+from tidings.notices.mark import Mark
+from tidings.notices.ports import Keys, Live, Nobody
+from tidings.notices.read import Read
+from tidings.notices.recall import Prove, Recall
+from tidings.notices.send import SendNotice
+from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoShelf
+from tidings.notices.withdraw import Withdraw
+from tidings.notices.work import ChunkWork
+from tidings.platform.dynamo.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeCases:
+    inboxes: Inboxes
+    reader: InboxReader
+    read: Read
+    mark: Mark
+    send: SendNotice
+    recall: Recall
+    prove: Prove
+    track: Track
+    work: ChunkWork
+    look_after: LookAfter
+
+
+def join_notices(
+    client: Client, keys: Keys, clock: Clock, chunks: Chunks, live: Live | None = None
+) -> NoticeCases:
+    told = live or Nobody()
+    configured, contents, shelf = DynamoInboxes(client), DynamoContents(client), DynamoShelf(client)
+    jobs, due = DynamoJobs(client), DynamoDue(client)
+    reader, track = InboxReader(configured, clock), Track(jobs, due, chunks, clock)
+    book = Book(shelf, reader, clock, told)
+    recall = Recall(reader, contents, contents, jobs=track, keys=keys, clock=clock)
+    return NoticeCases(
+        inboxes=Inboxes(configured, clock, reader),
+        reader=reader,
+        read=Read(book, contents, keys),
+        mark=Mark(book),
+        send=SendNotice(reader, contents, contents, jobs=track, keys=keys, clock=clock),
+        recall=recall,
+        prove=Prove(recall, jobs, shelf),
+        track=track,
+        work=ChunkWork(jobs, contents, Give(shelf, clock, told), Withdraw(book), clock),
+        look_after=LookAfter(jobs, due, chunks, clock),
+    )
+
+
+def notice_services(cases: NoticeCases) -> NoticeServices:
+    """What the REST edge calls of it."""
+    return NoticeServices(
+        inboxes=cases.inboxes,
+        known=cases.reader,
+        read=cases.read,
+        mark=cases.mark,
+        send=cases.send,
+        recall=cases.recall,
+        prove=cases.prove,
+        jobs=cases.track,
+    )

@@ -1,0 +1,78 @@
+"""Inboxes as their tenants describe them: codes that stay, schemas with versions, what is refused."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.notices.config import MAX_CATEGORIES, Wanted, check_inbox_id, made, wanted_of
+from tidings.notices.model import InboxId
+from tidings.notices.payload import check_message
+
+NEWS, NAME = Wanted(title="News", categories=("sport", "weather")), InboxId("default")
+
+
+def test_a_code_stays_with_its_category_for_good() -> None:
+    first = made(NAME, None, NEWS, 1)
+    second = made(NAME, first, replace(NEWS, categories=("weather", "traffic")), 2)
+    assert dict(second.codes) == {"sport": 1, "weather": 2, "traffic": 3}
+    assert second.categories == ["weather", "traffic"]
+    third = made(NAME, second, replace(NEWS, categories=("sport",)), 3)
+    assert (third.code_to_send("sport"), sorted(third.retired)) == (1, [2, 3])
+
+
+def test_only_a_schema_that_changes_gets_another_version() -> None:
+    plain = made(NAME, None, NEWS, 1)
+    with_one = made(NAME, plain, replace(NEWS, schema={"type": "object"}), 2)
+    same = made(NAME, with_one, replace(NEWS, schema={"type": "object"}, title="The news"), 3)
+    assert [each.schema_version for each in (plain, with_one, same)] == [0, 1, 1]
+    assert [each.version for each in (plain, with_one, same)] == [1, 2, 3]
+
+
+def test_an_inbox_described_as_it_is_stays_as_it_is() -> None:
+    inbox = made(NAME, None, replace(NEWS, retention_days=3, default_category="sport"), 1)
+    again = made(NAME, inbox, wanted_of(inbox), 1)
+    assert replace(again, version=1) == inbox
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        replace(NEWS, title=""),
+        replace(NEWS, categories=("a#b",)),
+        replace(NEWS, default_category="cooking"),
+        replace(NEWS, retention_days=0),
+        replace(NEWS, schema={"type": "nonsense"}),
+        replace(NEWS, schema={"$ref": "https://example.com/schema.json"}),
+        replace(NEWS, schema={"pattern": "(?=a)b"}),
+        replace(NEWS, schema={"description": "x" * 40_000}),
+        replace(NEWS, categories=tuple(f"c{number}" for number in range(MAX_CATEGORIES + 1))),
+    ],
+)
+def test_what_can_not_be_is_refused(wanted: Wanted) -> None:
+    with pytest.raises(TidingsError) as refused:
+        made(NAME, None, wanted, 1)
+    assert refused.value.code is Code.REQUEST_INVALID
+
+
+@pytest.mark.parametrize("name", ["", "a#b", "-a", "a" * 33, "a b", "ä"])
+def test_a_name_that_can_not_stand_in_keys_is_refused(name: str) -> None:
+    with pytest.raises(TidingsError):
+        check_inbox_id(name)
+
+
+def test_a_message_that_does_not_fit_is_told_where() -> None:
+    schema: dict[str, Any] = {"properties": {"title": {"type": "string"}}, "required": ["title"]}
+    check_message(schema, {"title": "hi"})
+    check_message(None, {"anything": 1})
+    with pytest.raises(TidingsError) as refused:
+        check_message(schema, {"title": 3})
+    assert refused.value.code is Code.CONTENT_INVALID
+    assert refused.value.hint.startswith("title: ")
+
+
+def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
+    schema = {"properties": {"title": {"pattern": "^(a+)+$"}}}
+    with pytest.raises(TidingsError):
+        check_message(schema, {"title": "a" * 5_000 + "b"})
