@@ -14,6 +14,8 @@ from tidings.topics import control
 from tidings.topics.control import ControlPlane
 from tidings.topics.declaration import MESSAGES, TOPICS
 
+COUNT = len(TOPICS)
+
 
 class Cli:
     """The command in this process: its exit code and all that it says, the code of an error included."""
@@ -46,16 +48,16 @@ def tidings(connection: Connection) -> Cli:
 
 def test_plan_apply_and_check_go_together(tidings: Cli, connection: Connection) -> None:
     code, text = tidings("plan")
-    assert (code, text.count("  create  ")) == (0, 4)
+    assert (code, text.count("  create  ")) == (0, COUNT)
     assert "1 copy (declared 3)" in text
     code, text = tidings("check")
-    assert (code, text.count("is not there")) == (1, 4)
+    assert (code, text.count("is not there")) == (1, COUNT)
     assert "[topics_drift]" in text
     code, text = tidings("apply")
     assert code == 0, text
-    assert "ok: 5 of 5 topics created or changed" in text
-    assert "ok: 0 of 4 topics created or changed" in tidings("apply")[1]
-    assert tidings("check") == (0, "ok: 4 topics as declared\n")
+    assert f"ok: {COUNT} of {COUNT} topics created or changed" in text
+    assert f"ok: 0 of {COUNT} topics created or changed" in tidings("apply")[1]
+    assert tidings("check") == (0, f"ok: {COUNT} topics as declared\n")
     seen = ControlPlane(connection).look(connection.topic("messages"))
     assert seen is not None
     assert len(seen.partitions) == MESSAGES.partitions.small
@@ -102,7 +104,7 @@ def test_on_three_brokers_there_are_three_copies(at_trio: Connection) -> None:
     found = [plane.look(at_trio.topic(topic.name)) for topic in TOPICS]
     assert [seen and (seen.replicas, seen.settings["min.insync.replicas"]) for seen in found] == [
         (3, "2")
-    ] * 4
+    ] * COUNT
     assert tidings("check")[0] == 0
 
 
