@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from tidings.chats.directs import Directs
 from tidings.chats.store import DynamoRows
 from tidings.delivery.audience import KeptAudience, ReadAudience
 from tidings.delivery.counts import Counts
@@ -59,7 +60,7 @@ def join_worker(
     counts: Counts,
 ) -> Worker:
     log, pending = DynamoReader(client), DynamoPending(client, clock)
-    audience = KeptAudience(ReadAudience(DynamoRows(client, clock)))
+    audience = KeptAudience(ReadAudience(Directs(DynamoRows(client, clock))))
     stores = Stores(
         rows=join_rows(client, keys, audience),
         audience=audience,

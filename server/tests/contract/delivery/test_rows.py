@@ -276,12 +276,14 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         assert (await lists.row(chat, many[0])).known.is_large
         assert (await lists.row(chat, many[-1])).known.is_large
         ledger = stage.client.ledger
+        head = ledger["counters.raise"]
+        assert (head.calls, head.write_units) == (1, 1), "that the rows know it is told last, by the head"
         before = ledger["chat_list.raise_row"].calls, ledger["memberships.list"].calls
         await stage.send(chat, many[5], "to all", after=3)
         await lists.deliver()
         assert ledger["chat_list.raise_row"].calls - before[0] == 1, "the sender's own row alone"
         assert ledger["memberships.list"].calls == before[1]
-        assert (ledger["counters.raise"].calls, ledger["counters.raise"].write_units) == (1, 1)
+        assert (head.calls, head.write_units) == (2, 2)
         assert await lists.text(chat, many[-1]) == await lists.text(chat, ANNA) == "to all"
         assert [await lists.unread(chat, user) for user in (many[5], many[0], many[-1])] == [0, 2, 1]
         await stage.change.redact(asked(chat, ANNA, old.sequence, after=3))
@@ -305,5 +307,26 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         assert await lists.text(chat, BEN) == "welcome"
         gone = await lists.listed(chat, many[0], Filter.LEFT)
         assert (gone.head_sequence, gone.last and gone.last.sequence) == (6, old.sequence)
+
+    play(scene)
+
+
+def test_a_large_chat_whose_growth_nobody_handled_is_found_by_its_next_entry(play: Play) -> None:
+    """Its head is not there, so the rows have not been told: the growth is handled first, and what rows miss below it."""
+
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        many = [UserId(f"u{n}") for n in range(120)]
+        chat = await stage.group(*many)
+        sent = await stage.send(chat, ANNA, "hello, all", after=2)
+        entries = await stage.entries(chat)
+        missed = await lists.hand(chat, entries[-1:])
+        assert missed == (1, sent.sequence - 1)
+        below = await lists.hand(chat, await stage.reader.between(chat, *missed))
+        assert below == (0, 1)
+        assert await lists.hand(chat, await stage.reader.between(chat, *below)) is None
+        for user in (many[0], many[-1]):
+            assert (await lists.row(chat, user)).known.is_large
+            assert await lists.unread(chat, user) == 1
 
     play(scene)
