@@ -38,8 +38,8 @@ class Installation:
     def start(self) -> None:
         names = ("gateway 1", "gateway 2", "delivery", "relay")
         kinds: list[ProcessKind] = ["gateway", "gateway", "delivery", "relay"]
-        quiet = {"TELEMETRY_LOG_LEVEL": "warning", "TESTING_PAUSE_AT": ""}
-        self.processes = dict(zip(names, self.city.ready(*kinds, **quiet), strict=True))
+        unheld = {"TESTING_PAUSE_AT": ""}
+        self.processes = dict(zip(names, self.city.ready(*kinds, **unheld), strict=True))
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -52,7 +52,7 @@ class Installation:
         return sum(_units(process, kind) for process in self.processes.values())
 
     def engines_cpu_s(self) -> dict[str, float]:
-        return {each.node.engine.value: _cpu_s(each.pid) for each in self.city.fleet.status()}
+        return {each.node.engine.value: _cpu_s(each.pid.pid) for each in self.city.fleet.status()}
 
 
 class Measured(NamedTuple):
