@@ -143,14 +143,14 @@ class Pair:
     def send(self, tally: Tally, due: float) -> asyncio.Future[None]:
         """Done when the receiver has it."""
         self.receiver.tally = tally
-        key = f"{self.chat}/{next(_ids)}"
+        key = f"{self.chat}-{next(_ids)}"
         came = tally.begin(key, due)
         self.sender.ask("send", self._message(key)).add_done_callback(self._note)
         return came
 
     async def acked(self) -> None:
         """Done when it is committed; nobody need be there to get it."""
-        answer = self.sender.ask("send", self._message(f"{self.chat}/{next(_ids)}"))
+        answer = self.sender.ask("send", self._message(f"{self.chat}-{next(_ids)}"))
         answer.add_done_callback(self._note)
         await answer
 
@@ -160,4 +160,7 @@ class Pair:
 
     def _note(self, answer: asyncio.Future[dict[str, Any]]) -> None:
         if not answer.cancelled():
-            self.head = max(self.head, answer.result().get("sequence", 0))
+            said = answer.result()
+            if "sequence" not in said:
+                raise ConnectionError(f"a send was refused: {said}")
+            self.head = max(self.head, said["sequence"])

@@ -16,14 +16,23 @@ async def few_at_once[T](calls: Iterable[Awaitable[T]], at_once: int = AT_ONCE) 
 
 
 async def settled[T](calls: Iterable[Awaitable[T]], at_once: int = AT_ONCE) -> list[T | BaseException]:
-    """What each gave or raised, in their order."""
+    """What each gave or raised, in their order. A task costs more than many a call: one alone gets none."""
+    waiting = list(calls)
+    if len(waiting) == 1:
+        return [await _outcome(waiting[0])]
+    if len(waiting) <= at_once:
+        return await asyncio.gather(*waiting, return_exceptions=True)
     room = asyncio.Semaphore(at_once)
 
     async def call(each: Awaitable[T]) -> T:
         async with room:
             return await each
 
-    waiting = list(calls)
-    if len(waiting) == 1:
-        return await asyncio.gather(*waiting, return_exceptions=True)
     return await asyncio.gather(*map(call, waiting), return_exceptions=True)
+
+
+async def _outcome[T](call: Awaitable[T]) -> T | BaseException:
+    try:
+        return await call
+    except Exception as error:  # noqa: BLE001 - told, as those of many are
+        return error

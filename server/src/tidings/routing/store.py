@@ -164,6 +164,8 @@ def _told(hear: Hear) -> events.Sink:
 async def _together[A, T](call: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> list[T]:
     answers: list[T] = []
     with _away():
+        if len(arguments) == 1:
+            return [await call(arguments[0])]
         for some in batched(arguments, AT_ONCE):
             answers += await asyncio.gather(*map(call, some))
     return answers
