@@ -114,6 +114,8 @@ def test_a_zombie_can_not_move_the_checkpoint_back(house: RelayHouse) -> None:
     }
     chat = asyncio.run(house.commit("one"))
     asyncio.run(house.mark(chat, 2))
+    hold = house.directory / "relay.renews.hold"
+    hold.touch()
     zombie = house.start(**pauses)
     reached = house.directory / "relay.renews.reached"
     eventually(lambda: True if reached.exists() else None, "the pause")
@@ -124,6 +126,6 @@ def test_a_zombie_can_not_move_the_checkpoint_back(house: RelayHouse) -> None:
     more = asyncio.run(house.commit("two", other="cleo"))
     asyncio.run(house.mark(more, 2))
     went_on = await_moved(house, stood)
-    (house.directory / "relay.renews.go").touch()
+    hold.unlink()
     zombie.await_metric("relay_leases_lost_total", 1)
     assert int(checkpoint(house) or 0) >= int(went_on)
