@@ -24,8 +24,6 @@ _CACHED = ("tenants.", "leases.")
 """Read once in a while for the whole process: credentials, keys, the probe of the health page."""
 
 READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
-WRITTEN_BEHIND = {"memberships.list", "chats.check", "chat_list.raise_row"}
-"""Chat-list rows, which the process writes after its answer, until a delivery worker does."""
 
 
 def booked(api: Api) -> Counter[str]:
@@ -66,13 +64,12 @@ class Crew:
         return answer, dict(calls)
 
     def write(self, who: str, method: str, path: str, body: object) -> tuple[Any, dict[str, int]]:
-        """The same for a change, without what is written behind its answer."""
+        """The same for a change. What follows its answer is another process's."""
         before = booked(self.api)
         answer = self._good(self.api.ask(method, path, body, self.name(who)))
-        calls = booked(self.api) - before
-        own = {name: n for name, n in calls.items() if name not in WRITTEN_BEHIND}
-        self._hold(method, path, own)
-        return answer, own
+        calls = dict(booked(self.api) - before)
+        self._hold(method, path, calls)
+        return answer, calls
 
     @staticmethod
     def _hold(method: str, path: str, calls: Mapping[str, int]) -> None:

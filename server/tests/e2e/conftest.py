@@ -40,6 +40,8 @@ class Api(Running):
     """The process, and its clients."""
 
     bearer = ""
+    delivery: "Api"
+    """The process that does what follows its commits, where there is one."""
 
     @property
     def api_port(self) -> int:
@@ -163,7 +165,7 @@ def served(
     environment = enough(tables_local, valkey, kafka, space) | unlimited
     bearer, directory = make_tenant(tables_local, space), tmp_path_factory.mktemp("served")
     process = launch((), environment, bearer, directory)
-    delivery = launch((), environment, bearer, directory, "delivery")
+    process.delivery = launch((), environment, bearer, directory, "delivery")
     yield process
-    delivery.close()
+    process.delivery.close()
     process.close()
