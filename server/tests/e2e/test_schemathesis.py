@@ -25,6 +25,7 @@ def test_every_operation_holds_to_its_description(
     start: Start, tables_local: Tables, space: Space, request: pytest.FixtureRequest
 ) -> None:
     api = start(**NO_LIMITS)
+    start(kind="delivery")
     town = settle(api, tables_local, TenantId(space.tenant))
     began = time.perf_counter()
     found = knock(DOCUMENT, f"http://127.0.0.1:{api.api_port}", town, request.config.getoption("--examples"))
