@@ -37,7 +37,7 @@ from model.receiving.mutants import BREAKS, HEALED, MISSING, SAID, SPARED, Heale
 from model.receiving.sockets import LIVE, NOWHERE, SENT
 
 MODELS = (connection, gateways, growth, large, membership, relay)
-SMALL_ENOUGH = 10_000
+SMALL_ENOUGH = 6_000
 
 
 @pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
