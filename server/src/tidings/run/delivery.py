@@ -18,7 +18,7 @@ from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.health import Health
 from tidings.platform.lifecycle.run import Host, run
-from tidings.run import publishing, wiring
+from tidings.run import consuming, publishing, wiring
 from tidings.run.deliveries import decode, join_unreached, join_worker, wiring_in
 from tidings.run.held import Held
 from tidings.run.options import kafka_connection, otlp_headers, process_options, refuse_faulty
@@ -75,13 +75,7 @@ class Delivering(Component):
 
     @override
     def health(self) -> Health | None:
-        if self._consumer is None:
-            return None
-        how, paused = self._consumer.how(), self._consumer.paused()
-        if not how.is_ok:
-            return Health(ok=False, reason=how.reason, since=self._since)
-        words = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
-        return Health(not paused, words, self._since)
+        return consuming.health_of(self._consumer, self._since)
 
     def _handler(self, counts: Counts) -> "Handler":
         client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
@@ -125,9 +119,4 @@ def _export(host: Host, counts: Counts, consumer: Consumer[Committed]) -> None:
         "what",
         lambda: {name: getattr(counts, name) for name in Counts.__slots__},
     )
-    metrics.gauge("delivery_lag_records", "Records that wait in this process's partitions.").set_function(
-        lambda: sum(lag.behind for lag in consumer.lag())
-    )
-    metrics.gauge(
-        "delivery_paused_partitions", "Partitions that wait for something that fails."
-    ).set_function(lambda: len(consumer.paused()))
+    consuming.export(metrics, consumer, "delivery", "records")

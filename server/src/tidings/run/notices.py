@@ -21,7 +21,7 @@ from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.health import Health
 from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
-from tidings.run import publishing, wiring
+from tidings.run import consuming, publishing, wiring
 from tidings.run.held import Held
 from tidings.run.inboxes import join_notices
 from tidings.run.options import kafka_connection, otlp_headers, process_options, refuse_faulty
@@ -74,39 +74,24 @@ class Working(Component):
         consumer = Consumer(
             kafka_connection(self._settings), work, group=GROUP, topics=[NOTICES.name], tuning=_TUNING
         )
-        self._export(consumer)
+        consuming.export(self._host.metrics, consumer, "notices", "chunks")
         self._consumer = consumer
-        consuming = spawn("notices", consumer.run(), may_end=True)
-        self._tasks = [consuming, spawn("jobs due", look_after(cases.look_after))]
+        running = spawn("notices", consumer.run(), may_end=True)
+        self._tasks = [running, spawn("jobs due", look_after(cases.look_after))]
 
     @override
     async def stop(self) -> None:
         """Batches at hand are finished and committed; the others go to whoever takes the partitions."""
         if self._consumer is None:
             return
-        consuming, looking = self._tasks
+        running, looking = self._tasks
         await self._host.tasks.stop(looking)
         self._consumer.stop()
-        await asyncio.wait([consuming])
+        await asyncio.wait([running])
 
     @override
     def health(self) -> Health | None:
-        if self._consumer is None:
-            return None
-        how, paused = self._consumer.how(), self._consumer.paused()
-        if not how.is_ok:
-            return Health(ok=False, reason=how.reason, since=self._since)
-        words = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
-        return Health(not paused, words, self._since)
-
-    def _export(self, consumer: Consumer[ChunkRef]) -> None:
-        metrics = self._host.metrics
-        metrics.gauge("notices_lag_chunks", "Chunks that wait in this process's partitions.").set_function(
-            lambda: sum(lag.behind for lag in consumer.lag())
-        )
-        metrics.gauge(
-            "notices_paused_partitions", "Partitions that wait for something that fails."
-        ).set_function(lambda: len(consumer.paused()))
+        return consuming.health_of(self._consumer, self._since)
 
 
 class Handler:

@@ -1,0 +1,28 @@
+"""What a process that consumes tells of its consumer: to the health page, and as metrics."""
+
+from datetime import datetime
+
+from tidings.platform.kafka.consumer import Consumer
+from tidings.platform.lifecycle.health import Health
+from tidings.platform.telemetry.metrics import Metrics
+
+
+def health_of[T](consumer: Consumer[T] | None, since: datetime) -> Health | None:
+    """Well as long as the group has us and no partition waits for something that fails. None: it was not started."""
+    if consumer is None:
+        return None
+    how, paused = consumer.how(), consumer.paused()
+    if not how.is_ok:
+        return Health(ok=False, reason=how.reason, since=since)
+    words = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
+    return Health(not paused, words, since)
+
+
+def export[T](metrics: Metrics, consumer: Consumer[T], process: str, what: str) -> None:
+    """`what` is read: records, chunks."""
+    waiting = f"{what.capitalize()} that wait in this process's partitions."
+    metrics.gauge(f"{process}_lag_{what}", waiting).set_function(
+        lambda: sum(lag.behind for lag in consumer.lag())
+    )
+    failing = "Partitions that wait for something that fails."
+    metrics.gauge(f"{process}_paused_partitions", failing).set_function(lambda: len(consumer.paused()))
