@@ -28,7 +28,7 @@ from tidings_sdk.events import (
 )
 from tidings_sdk.frames.reading import ChatRow, Entry, HistoryPage, Reaction
 from tidings_sdk.frames.signs import PresencePush, TypingPush
-from tidings_sdk.frames.watermarks import Receipt
+from tidings_sdk.frames.watermarks import Receipts
 from tidings_sdk.sending import Sending
 from tidings_sdk.session import Patience
 from tidings_sdk.stores.file import FileStore
@@ -54,7 +54,7 @@ __all__ = [
     "Patience",
     "PresencePush",
     "Reaction",
-    "Receipt",
+    "Receipts",
     "Refused",
     "Restored",
     "SendRefused",

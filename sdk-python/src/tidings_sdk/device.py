@@ -16,7 +16,7 @@ from tidings_sdk.frames.connecting import Welcome
 from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.signs import PresencePush, TypingPush
-from tidings_sdk.frames.watermarks import Ack, Receipt
+from tidings_sdk.frames.watermarks import Ack, Receipts
 from tidings_sdk.lanes import Lanes, new_backoff
 from tidings_sdk.outbox import Accepted, Outbox, Request, Row
 from tidings_sdk.positions import Positions
@@ -176,7 +176,7 @@ class Device:
                 for row in body.rows:
                     self._row(row)
                     self._heads[row.chat] = row.head
-            case Receipt() | TypingPush() | PresencePush():
+            case Receipts() | TypingPush() | PresencePush():
                 self._feed.offer(body)
 
     def state_changed(self, event: StateChanged) -> None:

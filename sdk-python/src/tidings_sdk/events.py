@@ -6,7 +6,7 @@ from tidings_sdk.connection import State
 from tidings_sdk.errors import NotSent
 from tidings_sdk.frames.reading import ChatRow, Entry
 from tidings_sdk.frames.signs import PresencePush, TypingPush
-from tidings_sdk.frames.watermarks import Receipt
+from tidings_sdk.frames.watermarks import Receipts
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Restored:
 
 type LogEvent = MessageAdded | MessageChanged | ChatChanged
 type Event = (
-    LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Receipt | TypingPush | PresencePush
+    LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Receipts | TypingPush | PresencePush
 )
 
 LOG_EVENTS = (MessageAdded, MessageChanged, ChatChanged)

@@ -62,7 +62,7 @@ def _add(document: Document, body: str, field: str) -> None:
 
 BREAKING: dict[str, tuple[Callable[[Document], object], str]] = {
     "a request is gone": (lambda d: d["requests"].pop("react"), "requests.react: is gone"),
-    "a push is gone": (lambda d: d["pushes"].pop("receipt"), "pushes.receipt: is gone"),
+    "a push is gone": (lambda d: d["pushes"].pop("receipts"), "pushes.receipts: is gone"),
     "a field of a request is gone": (
         lambda d: _drop(d, "Send", "ttl_seconds"),
         "send.send.ttl_seconds: is gone",

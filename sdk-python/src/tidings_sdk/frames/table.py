@@ -33,7 +33,7 @@ PUSHES: Final[Mapping[str, type[Body]]] = {
     "chats": reading.ChatRows,
     "resumed": connecting.Resumed,
     "resume": connecting.ResumeAgain,
-    "receipt": watermarks.Receipt,
+    "receipts": watermarks.Receipts,
     "typing": signs.TypingPush,
     "presence": signs.PresencePush,
     "reconnect": connecting.Reconnect,

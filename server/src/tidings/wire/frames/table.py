@@ -48,7 +48,7 @@ PUSHES: Final = (
     PushKind("chats", reading.ChatRows),
     PushKind("resumed", connecting.Resumed),
     PushKind("resume", connecting.ResumeAgain),
-    PushKind("receipt", watermarks.Receipt),
+    PushKind("receipts", watermarks.Receipts),
     PushKind("typing", signs.TypingPush),
     PushKind("presence", signs.PresencePush),
     PushKind("reconnect", connecting.Reconnect),

@@ -17,10 +17,21 @@ class Read(Asked, frozen=True, kw_only=True):
     sequence: Sequence
 
 
-class Receipt(Body, frozen=True, kw_only=True):
-    """A member got further: what is told of is told as it is now."""
+class Got(Body, frozen=True, kw_only=True):
+    """How far a member got; what is left out is not told of. `since`: the entry that let him in last."""
 
-    chat: ChatName
     user: UserName
     delivered: Sequence | None = None
     read: Sequence | None = None
+    since: Sequence | None = None
+
+
+class Receipts(Body, frozen=True, kw_only=True):
+    """Members got further, as far as is told. A user's own comes to all his devices, of any chat.
+
+    `is_all`: the first after `subscribe`; who is not in it is not a member now.
+    """
+
+    chat: ChatName
+    members: tuple[Got, ...]
+    is_all: bool = False

@@ -100,9 +100,9 @@ PUSHES: Final = (
     ),
     sample("resume_again", "Pushes may have been missed: send `resume`.", '{"resume":{}}'),
     sample(
-        "receipt",
+        "receipts",
         "Ben has read up to 42.",
-        '{"receipt":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","user":"ben","delivered":42,"read":42}}',
+        '{"receipts":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","members":[{"user":"ben","delivered":42,"read":42}]}}',
     ),
     sample("typing_push", "Ben types.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","user":"ben"}}'),
     sample(
