@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from tidings.accounts import api_keys, jwks
 from tidings.accounts.api_keys import ApiKeys
 from tidings.accounts.jwks import VerificationKeys
-from tidings.accounts.jwks_http import FetchOptions, open_http_jwks
-from tidings.accounts.reach import Reach
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.accounts.user_tokens import TokenPolicy, UserTokens
@@ -16,6 +14,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
+from tidings.run.fetching import open_fetching
 from tidings.run.settings.accounts import AccountsSettings
 from tidings.run.settings.model import DynamoSettings
 from tidings.tenants import settings as tenants
@@ -33,7 +32,7 @@ class Accounts:
 @asynccontextmanager
 async def open_accounts(settings: AccountsSettings, client: Client, clock: Clock) -> AsyncIterator[Accounts]:
     """`Credentials` is made of these and of the tokens that Tidings issues itself."""
-    async with open_http_jwks(fetch_options(settings)) as fetch:
+    async with open_fetching(settings) as fetch:
         reader = TenantReader(
             DynamoTenantStore(client), clock, replace(tenants.KEEP, fresh_s=settings.tenant_refresh_s)
         )
@@ -58,14 +57,6 @@ async def open_accounts(settings: AccountsSettings, client: Client, clock: Clock
 def open_api_keys(settings: AccountsSettings, client: Client, clock: Clock) -> ApiKeys:
     keep = replace(api_keys.KEEP, fresh_s=settings.api_key_refresh_s)
     return ApiKeys(DynamoApiKeyStore(client), clock, keep)
-
-
-def fetch_options(settings: AccountsSettings) -> FetchOptions:
-    return FetchOptions(
-        reach=Reach(settings.jwks_reach),
-        timeout_s=settings.jwks_timeout_s,
-        max_bytes=settings.jwks_max_bytes,
-    )
 
 
 def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[Client]:

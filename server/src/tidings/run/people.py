@@ -12,7 +12,6 @@ from tidings.accounts.phone import PhoneLogin
 from tidings.accounts.ports import Keys, Limits, SmsSender, Tenants
 from tidings.accounts.sessions import Sessions
 from tidings.accounts.sms_console import ConsoleSms
-from tidings.accounts.sms_sns import SnsSms, sns_client
 from tidings.accounts.store.codes import DynamoCodes
 from tidings.accounts.store.sessions import DynamoSessions
 from tidings.accounts.store.users import DynamoUsers
@@ -95,6 +94,8 @@ def sms_of(settings: Settings) -> SmsSender:
     if wanted.sms == "console":
         return ConsoleSms()
     endpoint = None if wanted.sms_endpoint == "aws" else wanted.sms_endpoint
+    from tidings.accounts.sms_sns import SnsSms, sns_client  # noqa: PLC0415 - it loads botocore
+
     return SnsSms(sns_client(wanted.sms_region or settings.dynamo.region, endpoint), wanted.sms_sender_id)
 
 

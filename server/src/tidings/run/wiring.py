@@ -33,11 +33,11 @@ from tidings.platform.lifecycle.probe import Probe, ProbeOptions
 from tidings.platform.lifecycle.run import Host
 from tidings.platform.redis.client import Redis
 from tidings.platform.telemetry.metrics import Metrics
+from tidings.run.declared_tables import DeclaredTables
 from tidings.run.held import Held
 from tidings.run.keys import kms_of, policy_of
 from tidings.run.options import dynamo_endpoint, kafka_connection, limit_policies, pauses, redis_options
 from tidings.run.settings import Settings
-from tidings.run.tables import DeclaredTables
 from tidings.tables.items.accounts import LEASE
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.keys import KeyRing
@@ -62,14 +62,14 @@ class Engines:
 
     @property
     def components(self) -> Sequence[Component]:
-        return [self.tables, self.dynamo, self.probe, self.redis, self.kms, self.keys]
+        return [self.dynamo, self.tables, self.probe, self.redis, self.kms, self.keys]
 
 
 def engines(settings: Settings, host: Host) -> Engines:
     dynamo = Held("dynamo_client", lambda: _dynamo(settings, host.metrics))
     kms = Held("kms", lambda: kms_of(settings))
     return Engines(
-        tables=DeclaredTables(settings.dynamo, host.tasks, host.clock),
+        tables=DeclaredTables(settings.dynamo, dynamo, host.tasks, host.clock),
         dynamo=dynamo,
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),

@@ -31,6 +31,10 @@ class WriteBody(Struct, kw_only=True, omit_defaults=True):
     ReturnConsumedCapacity: Capacity | None = None
 
 
+class TableBody(Struct, kw_only=True):
+    TableName: str
+
+
 class GetBody(Struct, kw_only=True, omit_defaults=True):
     TableName: str
     Key: Raw

@@ -6,6 +6,7 @@ says that this is safe. Tables are made elsewhere; there is no Scan.
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from msgspec import Raw
 
@@ -16,7 +17,7 @@ from tidings.platform.dynamo.bodies import Names, Returns, WriteBody
 from tidings.platform.dynamo.channel import Channel
 from tidings.platform.dynamo.codec import encode
 from tidings.platform.dynamo.errors import ConditionFailedError, TransactionCancelledError
-from tidings.platform.dynamo.ledger import Ledger
+from tidings.platform.dynamo.ledger import Ledger, Row
 from tidings.platform.dynamo.plans import Plan, Plans
 from tidings.platform.dynamo.queries import Page, Query, query_body
 from tidings.platform.dynamo.replies import WriteReply
@@ -37,6 +38,8 @@ class Client:
         self._channel = channel
         self.ledger = Ledger()
         self._plans = Plans(table_prefix, self.ledger)
+        self._prefix = table_prefix
+        self._about_tables = Row("about_tables", "Describe")
         self._capacity: bodies.Capacity | None = "INDEXES" if measure else None
 
     def close(self) -> None:
@@ -245,6 +248,19 @@ class Client:
             is_repeatable=repeatable,
             timeout_s=timeout_s,
         ).run(puts, deletes)
+
+    async def describe(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
+        """`Table` of DescribeTable. Raises `MissingError` if there is none."""
+        return (await self._ask(verbs.DESCRIBE_TABLE, table))["Table"]
+
+    async def describe_ttl(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
+        return (await self._ask(verbs.DESCRIBE_TTL, table))["TimeToLiveDescription"]
+
+    async def _ask(self, verb: Verb[Any], table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
+        """About a table, not about what is in it: free, and of no access pattern."""
+        body = bodies.write(bodies.TableBody(TableName=self._prefix + table))
+        reply, _ = await self._channel.call(verb, body, self._about_tables, is_repeatable=True)
+        return reply
 
     def _write_body(
         self,

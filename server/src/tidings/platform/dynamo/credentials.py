@@ -8,11 +8,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
-
-import botocore.session
+from typing import TYPE_CHECKING, Protocol
 
 from tidings.kernel.secrets import Secret
+
+if TYPE_CHECKING:
+    from botocore.session import Session
 
 ASK_AGAIN_S = 60.0
 STALE_S = 300.0
@@ -111,7 +112,7 @@ class RenewedKeys:
         self.ask_at = self._fetched_at + self._ask_again_s
 
 
-def botocore_keys(session: botocore.session.Session) -> Callable[[], Keys]:
+def botocore_keys(session: "Session") -> Callable[[], Keys]:
     """A fetch that asks the session's chain: environment, files, container, instance, SSO, web identity …"""
 
     def fetch() -> Keys:
@@ -125,7 +126,7 @@ def botocore_keys(session: botocore.session.Session) -> Callable[[], Keys]:
     return fetch
 
 
-async def find_keys(session: botocore.session.Session) -> RenewedKeys:
+async def find_keys(session: "Session") -> RenewedKeys:
     fetch = botocore_keys(session)
     keys = await asyncio.to_thread(fetch)
     return RenewedKeys(fetch, keys, asyncio.get_running_loop().time())

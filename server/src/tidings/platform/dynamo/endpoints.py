@@ -2,10 +2,11 @@
 
 import ssl
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import botocore.session
-from botocore.httpsession import get_cert_path
+if TYPE_CHECKING:
+    from botocore.session import Session
 
 AWS = "aws"
 DYNAMODB = "dynamodb"
@@ -36,13 +37,15 @@ def parse(url: str, *, ca_file: str | None = None) -> Endpoint:
 
 def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
     """Verifies certificate and name. Trusts the bundle that botocore would, unless a file is given."""
+    from botocore.httpsession import get_cert_path  # noqa: PLC0415 - half a second to load, and for TLS only
+
     context = ssl.create_default_context(cafile=ca_file or get_cert_path(verify=True))
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
-def aws_endpoint(session: botocore.session.Session, service: str, region: str) -> Endpoint:
+def aws_endpoint(session: "Session", service: str, region: str) -> Endpoint:
     """Blocks: botocore reads its model files. The bundle is AWS_CA_BUNDLE's, if that is set."""
     # any keys: without them botocore would go looking for some, which takes seconds where there are none
     unused = "unused"

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import botocore.session
-
 from tidings.platform.dynamo import endpoints
 from tidings.platform.dynamo.channel import DYNAMODB, Channel, Dialect, Limits
 from tidings.platform.dynamo.client import Client
@@ -65,6 +63,8 @@ async def make_channel(
         return Channel(
             endpoints.parse(endpoint), region, FixedKeys(keys or LOCAL_KEYS), limits, dialect=dialect
         )
+    import botocore.session  # noqa: PLC0415 - half a second to load, and for AWS only
+
     session = botocore.session.get_session()
     place = await asyncio.to_thread(endpoints.aws_endpoint, session, service, region)
     source = FixedKeys(keys) if keys else await find_keys(session)

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from tidings.platform.dynamo import replies
 from tidings.platform.dynamo.access import Operation
 
@@ -25,3 +27,5 @@ UPDATE = Verb(TARGET + Operation.UPDATE_ITEM, replies.read_write, is_write=True)
 DELETE = Verb(TARGET + Operation.DELETE_ITEM, replies.read_write, is_write=True)
 BATCH_WRITE = Verb(TARGET + Operation.BATCH_WRITE_ITEM, replies.read_batch_write, is_write=True)
 TRANSACT_WRITE = Verb(TARGET + Operation.TRANSACT_WRITE_ITEMS, replies.read_write, is_write=True)
+DESCRIBE_TABLE = Verb(TARGET + "DescribeTable", msgspec.json.decode)
+DESCRIBE_TTL = Verb(TARGET + "DescribeTimeToLive", msgspec.json.decode)

@@ -1,0 +1,39 @@
+"""The fetch of published keys, opened when the first tenant needs it: most have none, and its library loads slowly."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
+
+from tidings.accounts.jwks import JwksFetch
+from tidings.accounts.reach import Reach
+from tidings.run.settings.accounts import AccountsSettings
+
+
+class Fetching:
+    def __init__(self, settings: AccountsSettings, open_things: AsyncExitStack) -> None:
+        self._settings = settings
+        self._open_things = open_things
+        self._opening = asyncio.Lock()
+        self._fetch: JwksFetch | None = None
+
+    async def __call__(self, url: str, /) -> bytes:
+        async with self._opening:
+            fetch = self._fetch = self._fetch or await self._opened()
+        return await fetch(url)
+
+    async def _opened(self) -> JwksFetch:
+        library = await asyncio.to_thread(import_module, "tidings.accounts.jwks_http")
+        options = library.FetchOptions(
+            reach=Reach(self._settings.jwks_reach),
+            timeout_s=self._settings.jwks_timeout_s,
+            max_bytes=self._settings.jwks_max_bytes,
+        )
+        fetch: JwksFetch = await self._open_things.enter_async_context(library.open_http_jwks(options))
+        return fetch
+
+
+@asynccontextmanager
+async def open_fetching(settings: AccountsSettings) -> AsyncIterator[Fetching]:
+    async with AsyncExitStack() as open_things:
+        yield Fetching(settings, open_things)
