@@ -103,6 +103,10 @@ class Visit:
                 signs.unsubscribe(seat, asked)
             case Typing():
                 await signs.typing(seat, ChatId(asked.chat), is_typing=asked.is_typing)
+            case Presence():
+                if asked.status == "offline":
+                    raise TidingsError(Code.REQUEST_INVALID, "Who is connected is `online` or `away`.")
+                signs.presence(seat, is_away=asked.status == "away")
         return Done()
 
     async def _count(self, principal: Principal | None) -> None:

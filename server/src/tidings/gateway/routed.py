@@ -103,10 +103,15 @@ class Routed:
         self._missed: Crew[Room] = Crew(self._catch_up, _JOINED_AT_ONCE, report)
         self._listening: Listening | None = None
         self._report = report
+        self._introduce()
+
+    def _introduce(self) -> None:
+        """Whoever has something to tell another gets to know him."""
         self.ranges.again = self.resuming.again
         self.resuming.left = self.left
         self.resuming.read = self.signs.read
         self.resuming.live = self.signs.live
+        self.resuming.routed = self.signs.routed
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat))
 
@@ -122,8 +127,8 @@ class Routed:
         for part in (self.ranges, self.resuming, self._joins, self._missed, self._aways):
             await part.settled(0)
         await self.acks.settled(within_s)
-        await self.signs.settled(within_s)
         await self._removals.settled(within_s)
+        await self.signs.settled(within_s)
 
     async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed:
         return await self.resuming(seat, asked, epoch)
@@ -195,9 +200,11 @@ class Routed:
     async def _remove(self, gone: _Gone) -> None:
         key, epoch = gone
         try:
-            await self._world.routes.remove(key, self._world.gateway, epoch)
+            was_there = await self._world.routes.remove(key, self._world.gateway, epoch)
         except RoutesAwayError:
             return
+        if was_there:
+            self.signs.unrouted(key.tenant, key.user)
 
     async def _away(self, away: Away) -> None:
         """Pushed to a device that has left: its route goes, and if its user has no other he is away."""

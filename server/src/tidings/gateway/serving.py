@@ -99,7 +99,7 @@ async def resume(cases: UseCases, caller: Caller, asked: Resume) -> Resumed:
     return Resumed(epoch=caller.epoch, is_reset=is_reset, has_more=asked.has_more)
 
 
-async def sign(cases: UseCases, caller: Caller, asked: Subscribe | Unsubscribe | Typing) -> Done:
+async def sign(cases: UseCases, caller: Caller, asked: Subscribe | Unsubscribe | Typing | Presence) -> Done:
     """Where devices have no routes, nobody is told of anybody."""
     del cases, caller, asked
     return _DONE
@@ -119,10 +119,8 @@ SERVED: Final[Mapping[type[Struct], Serve]] = {
     Subscribe: sign,
     Unsubscribe: sign,
     Typing: sign,
+    Presence: sign,
 }
-
-NOT_YET: Final = frozenset({Presence})
-"""In the protocol, with no use case behind them so far."""
 
 
 def _content(asked: Send | Edit) -> Content:

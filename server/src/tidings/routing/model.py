@@ -3,6 +3,7 @@
 Entries go sealed, as they are stored: a gateway opens them for its devices, nobody on the way can.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple, NewType
 
 import msgspec
@@ -96,6 +97,15 @@ class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
 
 type Word = Push | Ring | Replaced | OwnRead
 """What is said to a gateway."""
+
+
+def by_gateway(user: UserId, routes: Iterable[Route]) -> dict[GatewayId, tuple[Addressee, ...]]:
+    """A user's devices, as they are to be said to each gateway."""
+    devices: dict[GatewayId, tuple[Addressee, ...]] = {}
+    for device, gateway, epoch in routes:
+        devices[gateway] = (*devices.get(gateway, ()), Addressee(user, device, epoch))
+    return devices
+
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Word, ...])

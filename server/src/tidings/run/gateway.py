@@ -111,16 +111,16 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
     publisher = publishing.publisher(settings, host)
+    gains = telling(settings, engines.redis, host)
 
     def server() -> Server:
-        told = telling(settings, engines.redis.it, host)
-        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock, told)
+        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock, gains.it)
         made = Joined(settings, host, engines, accounts.it, publisher.it, lists).server()
         export(host.metrics, made)
         return made
 
     edge = SocketServer(server, leaving(settings), host.tasks, stop_s=settings.process.stop_s)
-    return [*engines.components, accounts, publisher, edge]
+    return [*engines.components, accounts, publisher, gains, edge]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from tidings.delivery.model import Gain
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.routing.model import Addressee, GatewayId, OwnRead, Route, RoutesAwayError
+from tidings.routing.model import GatewayId, OwnRead, RoutesAwayError, by_gateway
 from tidings.routing.model import encode as encode_words
 from tidings.signs import rules
 from tidings.signs.model import Got, Receipts, encode
@@ -114,7 +114,7 @@ class Telling:
             return
         words: dict[GatewayId, list[OwnRead]] = {}
         for user, routes in found.items():
-            for gateway, devices in _by_gateway(user, routes).items():
+            for gateway, devices in by_gateway(user, routes).items():
                 mine = [OwnRead(tenant, user, chat, read, devices) for chat, read in users[user].items()]
                 words.setdefault(gateway, []).extend(mine)
         sending = (self._line.to_gateway(to, encode_words(tuple(those))) for to, those in words.items())
@@ -130,10 +130,3 @@ class Telling:
                 raise outcome
             else:
                 self.told.words += words
-
-
-def _by_gateway(user: UserId, routes: Sequence[Route]) -> dict[GatewayId, tuple[Addressee, ...]]:
-    devices: dict[GatewayId, tuple[Addressee, ...]] = {}
-    for device, gateway, epoch in routes:
-        devices[gateway] = (*devices.get(gateway, ()), Addressee(user, device, epoch))
-    return devices

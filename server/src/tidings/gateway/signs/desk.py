@@ -11,13 +11,14 @@ from tidings.gateway.seat import Seat
 from tidings.gateway.signs.chats import ChatSigns, ReadWhole
 from tidings.gateway.signs.counts import SignCounts
 from tidings.gateway.signs.looks import Looks
+from tidings.gateway.signs.people import PeopleSigns, Seeing
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
+from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.routing.model import OwnRead
 from tidings.routing.ports import Ears, RoutesAwayError
-from tidings.signs.model import Typing, encode
-from tidings.signs.ports import Line
+from tidings.signs.model import Hint, Typing, encode
+from tidings.signs.ports import Line, Presences
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.signs import Subscribe, Unsubscribe
 from tidings.wire.frames.watermarks import Got, Receipts
@@ -25,16 +26,23 @@ from tidings.wire.frames.watermarks import Got, Receipts
 OWN_READS: Final = 50
 """Of so many chats, the newest, a device that comes back is told how far its user has read meanwhile."""
 _STOPS_AT_ONCE: Final = 16
+_HINTS_AT_ONCE: Final = 64
 
 type Report = Callable[[str, BaseException], None]
+type _Hint = tuple[TenantId, UserId, Hint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignOptions:
-    """`subscriptions`: so many chats and users one device may look at."""
+    """`subscriptions`: so many chats and users one device may look at. `hold_s`: so long one is gone before that is told.
+
+    `look_every_s`: about how often each who is watched is looked up; a lease, so that dead gateways are noticed.
+    """
 
     receipts_within_s: float = 0.2
     subscriptions: int = 500
+    hold_s: float = 10.0
+    look_every_s: float = 30.0
 
 
 class Whole(ReadWhole, Protocol):
@@ -45,6 +53,8 @@ class Whole(ReadWhole, Protocol):
 class SignWorld:
     line: Line
     whole: Whole
+    presences: Presences
+    seeing: Seeing
     options: SignOptions = SignOptions()
 
 
@@ -62,6 +72,18 @@ class Signs:
             counts=self.counts,
             report=report,
         )
+        self.people = PeopleSigns(
+            ears,
+            world.presences,
+            world.seeing,
+            hub,
+            hold_s=world.options.hold_s,
+            look_every_s=world.options.look_every_s,
+            counts=self.counts,
+            report=report,
+        )
+        self._aways: Crew[Seat] = Crew(self._set_away, _HINTS_AT_ONCE, report)
+        self._hints: Crew[_Hint] = Crew(self._hint, _HINTS_AT_ONCE, report)
         self._stops: Crew[tuple[ChatKey, UserId]] = Crew(self._stop_typing, _STOPS_AT_ONCE, report)
 
     def subscribe(self, seat: Seat, asked: Subscribe) -> None:
@@ -80,6 +102,7 @@ class Signs:
         if seat.is_live:
             for chat in chats:
                 self.chats.look(seat, chat)
+            self.people.look(seat, users)
 
     def unsubscribe(self, seat: Seat, asked: Unsubscribe) -> None:
         if seat.looks is None:
@@ -89,6 +112,7 @@ class Signs:
             self.chats.leave(seat, ChatId(name))
         for user in asked.users:
             seat.looks.users.pop(UserId(user), None)
+            self.people.leave(seat, UserId(user))
 
     async def typing(self, seat: Seat, chat: ChatId, *, is_typing: bool) -> None:
         """In a large chat, or to somebody with a block between them, it is not passed on."""
@@ -127,22 +151,49 @@ class Signs:
         if seat.looks is not None:
             for chat in seat.looks.chats:
                 self.chats.look(seat, chat)
+            self.people.look(seat, seat.looks.users)
 
     def stirred(self, seat: Seat, chat: ChatId, entry: Entry) -> None:
         """Somebody came in, was taken out, blocked or unblocked: what each of them may see is judged anew."""
-        del entry
-        if seat.looks is not None and chat in seat.looks.chats and seat.is_live:
+        looks = seat.looks
+        if looks is None or not seat.is_live:
+            return
+        if chat in looks.chats:
             self.chats.look(seat, chat)
+        concerned = (
+            looks.users if seat.user in entry.users else looks.users.keys() & {*entry.users, entry.sender}
+        )
+        self.people.look(seat, concerned)
 
     def left(self, seat: Seat) -> None:
         if seat.looks is None:
             return
         for chat in seat.looks.chats:
             self.chats.leave(seat, chat)
+        for user in seat.looks.users:
+            self.people.leave(seat, user)
+        self.people.gone(seat)
         self._stop_all(seat)
+
+    def routed(self, seat: Seat) -> None:
+        """It has a new route. What it said of itself on the one before does not count there."""
+        if seat.looks is not None and seat.looks.is_away:
+            self._aways.add(seat)
+        self._hints.add((seat.key.tenant, seat.user, Hint.CAME))
+
+    def unrouted(self, tenant: TenantId, user: UserId) -> None:
+        self._hints.add((tenant, user, Hint.LEFT))
+
+    def presence(self, seat: Seat, *, is_away: bool) -> None:
+        looks = seat.looks = seat.looks or Looks()
+        looks.is_away = is_away
+        self._aways.add(seat)
 
     async def settled(self, within_s: float) -> None:
         await self.chats.settled()
+        await self.people.settled()
+        await self._aways.settled(0)
+        await self._hints.settled(within_s)
         await self._stops.settled(within_s)
 
     def _stop_all(self, seat: Seat) -> None:
@@ -155,6 +206,24 @@ class Signs:
     async def _stop_typing(self, stop: tuple[ChatKey, UserId]) -> None:
         chat, user = stop
         await self._say(chat, Typing(user, is_typing=False))
+
+    async def _set_away(self, seat: Seat) -> None:
+        """After the hint that it came: who hears this one looks."""
+        looks = seat.looks
+        if looks is None or not seat.is_routed:
+            return
+        try:
+            if await self._world.presences.set_away(seat.key, seat.epoch, is_away=looks.is_away):
+                await self._hint((seat.key.tenant, seat.user, Hint.CHANGED))
+        except RoutesAwayError:
+            self.counts.lost += 1
+
+    async def _hint(self, hint: _Hint) -> None:
+        tenant, user, what = hint
+        try:
+            await self._world.line.to_presence(tenant, user, what.encode())
+        except RoutesAwayError:
+            self.counts.lost += 1
 
     async def _say(self, chat: ChatKey, sign: Typing) -> None:
         try:

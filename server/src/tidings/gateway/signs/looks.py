@@ -20,8 +20,5 @@ class Looks:
         self.typing: dict[ChatId, None] = {}
         self.is_away = False
 
-    def __len__(self) -> int:
-        return len(self.chats) + len(self.users)
-
     def would_have(self, chats: set[ChatId], users: set[UserId]) -> int:
         return len(self.chats.keys() | chats) + len(self.users.keys() | users)

@@ -19,3 +19,12 @@ class SignsSettings(Struct, frozen=True, kw_only=True):
     max_subscriptions: Annotated[
         int, Meta(description="So many chats and users one device may look at.", ge=1, le=10_000)
     ] = 500
+    presence_hold_s: Annotated[
+        float,
+        Meta(
+            description="So long a user is without a route before anybody is told that he is offline; "
+            "longer than a reconnect takes.",
+            gt=0,
+            le=600,
+        ),
+    ] = 10.0
