@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import Flags, Mark, Row
 from tidings.delivery.store.items import row_key, row_of
-from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.clock import Clock, time_ms, time_text
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.outcomes import unread, unwritten
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.patterns import delivery as patterns
 
 
@@ -28,12 +28,18 @@ class DynamoWatermarks:
         return await self._raise(patterns.RAISE_DELIVERED, chat, user, dict(zip(names, mark, strict=True)))
 
     async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+        return {user: row for user, (row, _) in (await self.rows_and_times(chat, users)).items()}
+
+    async def rows_and_times(
+        self, chat: ChatKey, users: Sequence[UserId]
+    ) -> Mapping[UserId, tuple[Row, int | None]]:
+        """As `rows_of`, each with the time at which a watermark of it last moved."""
         keys = [row_key(chat, user) for user in users]
         try:
             found = await self._client.batch_get(patterns.READ_WATERMARKS, keys) if keys else []
         except DynamoError as error:
             unread(error)
-        return {UserId(item["user_id"].partition("#")[2]): row_of(item) for item in found}
+        return {UserId(item["user_id"].partition("#")[2]): (row_of(item), _moved_ms(item)) for item in found}
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> Row:
         update, values = _flags(flags)
@@ -74,6 +80,11 @@ class DynamoWatermarks:
             return row_of(failed.item or {})
         except DynamoError as error:
             unwritten(error)
+
+
+def _moved_ms(item: Item) -> int | None:
+    at = item.get("updated_at")
+    return None if at is None else time_ms(at)
 
 
 def _flags(flags: Flags) -> tuple[str, dict[str, Value]]:
