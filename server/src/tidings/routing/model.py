@@ -84,7 +84,17 @@ class Replaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
     epoch: int
 
 
-type Word = Push | Ring | Replaced
+class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
+    """A user has read a chat up to here, on one of his devices: the others take their badge away."""
+
+    tenant: TenantId
+    user: UserId
+    chat: ChatId
+    read: int
+    devices: tuple[Addressee, ...]
+
+
+type Word = Push | Ring | Replaced | OwnRead
 """What is said to a gateway."""
 
 _encoder = msgspec.msgpack.Encoder()

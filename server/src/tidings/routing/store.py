@@ -133,6 +133,14 @@ class RedisLine:
         with _away():
             return await self._redis.publish(self._chat(chat), payload)
 
+    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._signs(chat), payload)
+
+    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._presence(tenant, user), payload)
+
     def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
         return self._redis.subscribe_soon(self._gateway(gateway), _told(hear))
 
@@ -140,11 +148,23 @@ class RedisLine:
         with _away():
             return await self._redis.subscribe(self._chat(chat), _told(hear))
 
+    def at_signs(self, chat: ChatKey, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._signs(chat), _told(hear))
+
+    def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._presence(tenant, user), _told(hear))
+
     def _gateway(self, gateway: GatewayId) -> Key:
         return self._redis.keys.key("_system", gateway, "push")
 
     def _chat(self, chat: ChatKey) -> Key:
         return self._redis.keys.key(chat.tenant, _plain(chat.chat), "push")
+
+    def _signs(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "signs")
+
+    def _presence(self, tenant: TenantId, user: UserId) -> Key:
+        return self._redis.keys.key(tenant, _plain(user), "presence")
 
 
 def _routes(found: list[bytes]) -> list[Route]:

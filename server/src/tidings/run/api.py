@@ -38,6 +38,7 @@ from tidings.run.options import (
 )
 from tidings.run.people import People, people_of, phone_login
 from tidings.run.settings import Settings
+from tidings.run.signs import telling
 
 log = logs.get(__name__)
 
@@ -77,7 +78,8 @@ class Joined:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         told = publishing.told(self.publisher, self.host)
-        lists = join_chat_lists(client, keys, self.host.clock)
+        gains = telling(self.settings, self.engines.redis.it, self.host)
+        lists = join_chat_lists(client, keys, self.host.clock, gains)
         cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         return Services(

@@ -39,6 +39,7 @@ from tidings.run.held import Held
 from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
 from tidings.run.settings import Settings
+from tidings.run.signs import sign_world, telling
 from tidings.run.sockets import admission_options, listen_options, open_enough_files
 from tidings.wire.bounds import MAX_FRAME_BYTES
 from tidings.wire.close_codes import CloseCode, reason
@@ -112,7 +113,8 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     publisher = publishing.publisher(settings, host)
 
     def server() -> Server:
-        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock)
+        told = telling(settings, engines.redis.it, host)
+        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock, told)
         made = Joined(settings, host, engines, accounts.it, publisher.it, lists).server()
         export(host.metrics, made)
         return made
@@ -176,6 +178,7 @@ class Joined:
             listing=self.lists.chat_list,
             history=cases.history,
             marking=cases.marking,
+            signs=sign_world(self.settings, client, redis, clock),
             unreached=join_unreached(client, keys, clock, self.publisher),
             pauses=self.host.pauses,
             options=routing(self.settings),

@@ -174,8 +174,8 @@ def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: Play) -> None:
 
 def test_what_no_use_case_serves_yet_is_told_so(play: Play) -> None:
     async def scene(stage: Stage) -> None:
-        device, chat = await begun(stage)
-        assert (await device.ask("typing", chat=chat.chat))["code"] == Code.REQUEST_UNKNOWN
+        device, _ = await begun(stage)
+        assert (await device.ask("presence", status="away"))["code"] == Code.REQUEST_UNKNOWN
         assert device.closed is None
 
     play(scene)
