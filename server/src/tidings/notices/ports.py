@@ -19,6 +19,7 @@ from tidings.notices.model import (
     Row,
     Standing,
 )
+from tidings.routing.model import GatewayId, Route
 
 
 class Given(Enum):
@@ -189,6 +190,7 @@ class News(StrEnum):
 
     GIVEN = "given"
     COUNTED = "counted"
+    AMENDED = "amended"
     REDACTED = "redacted"
 
 
@@ -196,6 +198,16 @@ class Live(Protocol):
     """Told after the commit, never awaited: devices hear of it if they can, and read the counts anew if they did not."""
 
     def tell(self, owner: Owner, news: News, notice: NoticeId | None = None, /) -> None: ...
+
+
+class Routes(Protocol):
+    """Where devices are connected. Raises `RoutesAwayError`, as `Line` does, while nobody answers."""
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]: ...
+
+
+class Line(Protocol):
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
 
 
 class Nobody:

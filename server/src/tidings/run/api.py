@@ -10,7 +10,7 @@ from tidings.accounts.phone import PhoneLogin
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
-from tidings.api.services import Services
+from tidings.api.services import NoticeServices, Services
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
 from tidings.jobs.store import KafkaChunks
@@ -28,7 +28,7 @@ from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
-from tidings.run.inboxes import join_notices, notice_services
+from tidings.run.inboxes import join_notices, live_news, notice_services
 from tidings.run.options import (
     cursor_secrets,
     otlp_headers,
@@ -95,10 +95,14 @@ class Joined:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
-            notices=notice_services(join_notices(client, keys, self.host.clock, KafkaChunks(self.publisher))),
+            notices=self._notices(),
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
+
+    def _notices(self) -> NoticeServices:
+        client, keys, live = self.engines.dynamo.it, self.engines.keys.it, live_news(self.engines.redis.it)
+        return notice_services(join_notices(client, keys, self.host.clock, KafkaChunks(self.publisher), live))
 
     def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:
         login, outbox = phone_login(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tidings.api.services import NoticeServices
+from tidings.gateway.ports import InboxCases
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.ports import Chunks
 from tidings.jobs.store import DynamoDue, DynamoJobs
@@ -11,6 +12,7 @@ from tidings.kernel.clock import Clock
 from tidings.notices.book import Book
 from tidings.notices.give import Give
 from tidings.notices.inboxes import Inboxes, InboxReader
+from tidings.notices.live import LiveNews
 from tidings.notices.mark import Mark
 from tidings.notices.ports import Keys, Live, Nobody
 from tidings.notices.read import Read
@@ -20,6 +22,11 @@ from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoShelf
 from tidings.notices.withdraw import Withdraw
 from tidings.notices.work import ChunkWork
 from tidings.platform.dynamo.client import Client
+from tidings.platform.redis.client import Redis
+from tidings.routing.store import RedisLine, RedisRoutes
+
+_NO_LEASE_S = 1.0
+"""Who tells takes none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +61,26 @@ def join_notices(
         recall=recall,
         prove=Prove(recall, jobs, shelf),
         track=track,
-        work=ChunkWork(jobs, contents, Give(shelf, clock, told), Withdraw(book), clock),
+        work=ChunkWork(
+            jobs,
+            contents,
+            give=Give(shelf, clock, told),
+            withdraw=Withdraw(book),
+            live=told,
+            clock=clock,
+        ),
         look_after=LookAfter(jobs, due, chunks, clock),
     )
+
+
+def live_news(redis: Redis) -> LiveNews:
+    """To the devices that are connected; for processes with a loop that goes on."""
+    return LiveNews(RedisRoutes(redis, lease_s=_NO_LEASE_S), RedisLine(redis))
+
+
+def inbox_cases(cases: NoticeCases) -> InboxCases:
+    """What the socket's edge calls of it."""
+    return InboxCases(cases.reader, cases.read, cases.mark)
 
 
 def notice_services(cases: NoticeCases) -> NoticeServices:

@@ -240,7 +240,7 @@ class JobShown(Shape):
     model_config = shows(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact"]
+    kind: Literal["deliver", "redact", "amend"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
     notice: str
