@@ -55,13 +55,14 @@ class InboxDesk:
 
     def watch(self, seat: Seat, inbox: str) -> None:
         """Before the inbox is read for the answer: what changes after the read is heard."""
+        if seat.is_gone:
+            return
         owner = Owner(seat.key.tenant, seat.user, InboxId(inbox))
         mine = self._inboxes.setdefault(seat, {})
         if owner not in mine and len(mine) >= MOST:
             raise TidingsError(Code.REQUEST_INVALID, f"A connection looks at {MOST} inboxes at most.")
-        if not seat.is_gone:
-            mine[owner] = None
-            self._watchers.setdefault(owner, {})[seat] = None
+        mine[owner] = None
+        self._watchers.setdefault(owner, {})[seat] = None
 
     def left(self, seat: Seat) -> None:
         for owner in self._inboxes.pop(seat, ()):

@@ -7,6 +7,7 @@ from fixtures.stage import ANNA, BEN, Play, Stage
 
 from tidings.delivery.model import Mark
 from tidings.delivery.store import DynamoWatermarks
+from tidings.gateway.inbox_serving import INBOX_SERVED
 from tidings.gateway.serving import NOT_YET, SERVED
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
@@ -183,5 +184,5 @@ def test_what_no_use_case_serves_yet_is_told_so(play: Play) -> None:
 
 def test_every_request_is_served_by_somebody() -> None:
     by_connection = {Connect, Ping, Pong}
-    assert SERVED.keys() | NOT_YET | by_connection == {kind.body for kind in REQUESTS}
+    assert SERVED.keys() | INBOX_SERVED.keys() | NOT_YET | by_connection == {kind.body for kind in REQUESTS}
     assert not SERVED.keys() & NOT_YET
