@@ -127,6 +127,19 @@ class InboxStore(Protocol):
         ...
 
 
+class ConfigNews(Protocol):
+    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
+        """Whoever keeps what this inbox was reads it anew. May get lost, never raises."""
+        ...
+
+
+class NoConfigNews:
+    """For who is alone, or can wait for a few seconds."""
+
+    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
+        pass
+
+
 class Jobs(Protocol):
     """The work that sends and recalls are. Of `jobs`, joined by who wires."""
 

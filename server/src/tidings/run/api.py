@@ -28,7 +28,7 @@ from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
-from tidings.run.inboxes import join_notices, live_news, notice_services
+from tidings.run.inboxes import join_serving, notice_services
 from tidings.run.options import (
     cursor_secrets,
     otlp_headers,
@@ -101,8 +101,9 @@ class Joined:
         )
 
     def _notices(self) -> NoticeServices:
-        client, keys, live = self.engines.dynamo.it, self.engines.keys.it, live_news(self.engines.redis.it)
-        return notice_services(join_notices(client, keys, self.host.clock, KafkaChunks(self.publisher), live))
+        engines, chunks = self.engines, KafkaChunks(self.publisher)
+        cases, _ = join_serving(engines.dynamo.it, engines.keys.it, self.host.clock, chunks, engines.redis.it)
+        return notice_services(cases)
 
     def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:
         login, outbox = phone_login(

@@ -37,7 +37,7 @@ from tidings.run.edge.limits import EdgeLimits, SocketRates
 from tidings.run.edge.socket_server import SocketServer
 from tidings.run.edge.socket_telemetry import SocketCalls, export
 from tidings.run.held import Held
-from tidings.run.inboxes import inbox_cases, join_notices, live_news
+from tidings.run.inboxes import inbox_cases, join_serving
 from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
 from tidings.run.settings import Settings
@@ -168,8 +168,9 @@ class Joined:
         )
 
     def _inboxes(self) -> InboxCases:
-        client, keys, live = self.engines.dynamo.it, self.engines.keys.it, live_news(self.engines.redis.it)
-        return inbox_cases(join_notices(client, keys, self.host.clock, KafkaChunks(self.publisher), live))
+        engines, chunks = self.engines, KafkaChunks(self.publisher)
+        cases, _ = join_serving(engines.dynamo.it, engines.keys.it, self.host.clock, chunks, engines.redis.it)
+        return inbox_cases(cases)
 
     def _routed(self, cases: UseCases) -> World:
         client, redis = self.engines.dynamo.it, self.engines.redis.it

@@ -18,7 +18,7 @@ from tidings.notices.ports import Keys, Live, Nobody
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
-from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoShelf
+from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoShelf, RedisConfigNews
 from tidings.notices.withdraw import Withdraw
 from tidings.notices.work import ChunkWork
 from tidings.platform.dynamo.client import Client
@@ -44,16 +44,25 @@ class NoticeCases:
 
 
 def join_notices(
-    client: Client, keys: Keys, clock: Clock, chunks: Chunks, live: Live | None = None
+    client: Client,
+    keys: Keys,
+    clock: Clock,
+    chunks: Chunks,
+    *,
+    live: Live | None = None,
+    news: RedisConfigNews | None = None,
 ) -> NoticeCases:
+    """`live`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us."""
     told = live or Nobody()
     configured, contents, shelf = DynamoInboxes(client), DynamoContents(client), DynamoShelf(client)
     jobs, due = DynamoJobs(client), DynamoDue(client)
     reader, track = InboxReader(configured, clock), Track(jobs, due, chunks, clock)
+    if news is not None:
+        news.listen(reader.forget)
     book = Book(shelf, reader, clock, told)
     recall = Recall(reader, contents, contents, jobs=track, keys=keys, clock=clock)
     return NoticeCases(
-        inboxes=Inboxes(configured, clock, reader),
+        inboxes=Inboxes(configured, clock, reader, news),
         reader=reader,
         read=Read(book, contents, keys),
         mark=Mark(book),
@@ -73,9 +82,12 @@ def join_notices(
     )
 
 
-def live_news(redis: Redis) -> LiveNews:
-    """To the devices that are connected; for processes with a loop that goes on."""
-    return LiveNews(RedisRoutes(redis, lease_s=_NO_LEASE_S), RedisLine(redis))
+def join_serving(
+    client: Client, keys: Keys, clock: Clock, chunks: Chunks, redis: Redis
+) -> tuple[NoticeCases, LiveNews]:
+    """For a process that serves or works: devices hear of what it changes, and it of inboxes that others change."""
+    live = LiveNews(RedisRoutes(redis, lease_s=_NO_LEASE_S), RedisLine(redis))
+    return join_notices(client, keys, clock, chunks, live=live, news=RedisConfigNews(redis)), live
 
 
 def inbox_cases(cases: NoticeCases) -> InboxCases:

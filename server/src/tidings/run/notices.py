@@ -24,7 +24,7 @@ from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
 from tidings.run import consuming, publishing, wiring
 from tidings.run.held import Held
-from tidings.run.inboxes import join_notices, live_news
+from tidings.run.inboxes import join_serving
 from tidings.run.options import kafka_connection, otlp_headers, process_options, refuse_faulty
 from tidings.run.settings import Settings
 from tidings.topics.declaration import NOTICES, NOTICES_DEAD
@@ -72,8 +72,8 @@ class Working(Component):
     async def start(self) -> None:
         publisher, spawn = self._publisher.it, self._host.tasks.spawn
         client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
-        self._live = live_news(self._engines.redis.it)
-        cases = join_notices(client, keys, clock, KafkaChunks(publisher), self._live)
+        redis = self._engines.redis.it
+        cases, self._live = join_serving(client, keys, clock, KafkaChunks(publisher), redis)
         work = Work(decode, Handler(cases.work), bury_in(publisher, NOTICES_DEAD.name))
         consumer = Consumer(
             kafka_connection(self._settings), work, group=GROUP, topics=[NOTICES.name], tuning=_TUNING

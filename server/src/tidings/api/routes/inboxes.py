@@ -67,7 +67,7 @@ async def get_inbox(call: AsNoticesServer, inbox: InboxInPath) -> InboxShown:
     ),
 )
 async def set_inbox(call: AsNoticesServer, inbox: InboxInPath, body: InboxWanted) -> InboxShown:
-    """Holds in every process within five seconds."""
+    """Holds in every process a moment later, and at the latest within five seconds."""
     wanted = body.wanted()
     return InboxShown.of(await call.edge.services.notices.inboxes.set(call.tenant, inbox, lambda _: wanted))
 
