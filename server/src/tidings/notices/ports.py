@@ -143,8 +143,10 @@ class NoConfigNews:
 class Jobs(Protocol):
     """The work that sends and recalls are. Of `jobs`, joined by who wires."""
 
-    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], /) -> None:
-        """The same again changes nothing."""
+    async def put_chunks(
+        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
+    ) -> None:
+        """The same again changes nothing. They stay so long at least; None: for ever."""
         ...
 
     async def start(self, job: Job, /) -> bool:

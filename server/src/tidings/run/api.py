@@ -101,8 +101,9 @@ class Joined:
         )
 
     def _notices(self) -> NoticeServices:
-        engines, chunks = self.engines, KafkaChunks(self.publisher)
-        cases, _ = join_serving(engines.dynamo.it, engines.keys.it, self.host.clock, chunks, engines.redis.it)
+        engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.it, engines.keys.it, engines.redis.it
+        cases, _ = join_serving(client, keys, self.host.clock, chunks, redis, settings=wanted)
         return notice_services(cases)
 
     def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:

@@ -168,8 +168,9 @@ class Joined:
         )
 
     def _inboxes(self) -> InboxCases:
-        engines, chunks = self.engines, KafkaChunks(self.publisher)
-        cases, _ = join_serving(engines.dynamo.it, engines.keys.it, self.host.clock, chunks, engines.redis.it)
+        engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.it, engines.keys.it, engines.redis.it
+        cases, _ = join_serving(client, keys, self.host.clock, chunks, redis, settings=wanted)
         return inbox_cases(cases)
 
     def _routed(self, cases: UseCases) -> World:

@@ -6,7 +6,7 @@ from tidings.api.services import NoticeServices
 from tidings.gateway.ports import InboxCases
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.ports import Chunks
-from tidings.jobs.store import DynamoDue, DynamoJobs
+from tidings.jobs.store import KEPT_DAYS, DynamoDue, DynamoJobs
 from tidings.jobs.track import Track
 from tidings.kernel.clock import Clock
 from tidings.notices.book import Book
@@ -24,6 +24,7 @@ from tidings.notices.work import ChunkWork
 from tidings.platform.dynamo.client import Client
 from tidings.platform.redis.client import Redis
 from tidings.routing.store import RedisLine, RedisRoutes
+from tidings.run.settings.notices import NoticesSettings
 
 _NO_LEASE_S = 1.0
 """Who tells takes none."""
@@ -51,11 +52,12 @@ def join_notices(
     *,
     live: Live | None = None,
     news: RedisConfigNews | None = None,
+    jobs_kept_days: int = KEPT_DAYS,
 ) -> NoticeCases:
     """`live`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us."""
     told = live or Nobody()
     configured, contents, shelf = DynamoInboxes(client), DynamoContents(client), DynamoShelf(client)
-    jobs, due = DynamoJobs(client), DynamoDue(client)
+    jobs, due = DynamoJobs(client, jobs_kept_days), DynamoDue(client)
     reader, track = InboxReader(configured, clock), Track(jobs, due, chunks, clock)
     if news is not None:
         news.listen(reader.forget)
@@ -83,11 +85,20 @@ def join_notices(
 
 
 def join_serving(
-    client: Client, keys: Keys, clock: Clock, chunks: Chunks, redis: Redis
+    client: Client, keys: Keys, clock: Clock, chunks: Chunks, redis: Redis, *, settings: NoticesSettings
 ) -> tuple[NoticeCases, LiveNews]:
     """For a process that serves or works: devices hear of what it changes, and it of inboxes that others change."""
     live = LiveNews(RedisRoutes(redis, lease_s=_NO_LEASE_S), RedisLine(redis))
-    return join_notices(client, keys, clock, chunks, live=live, news=RedisConfigNews(redis)), live
+    cases = join_notices(
+        client,
+        keys,
+        clock,
+        chunks,
+        live=live,
+        news=RedisConfigNews(redis),
+        jobs_kept_days=settings.jobs_kept_days,
+    )
+    return cases, live
 
 
 def inbox_cases(cases: NoticeCases) -> InboxCases:

@@ -73,7 +73,9 @@ class Working(Component):
         publisher, spawn = self._publisher.it, self._host.tasks.spawn
         client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
         redis = self._engines.redis.it
-        cases, self._live = join_serving(client, keys, clock, KafkaChunks(publisher), redis)
+        cases, self._live = join_serving(
+            client, keys, clock, KafkaChunks(publisher), redis, settings=self._settings.notices
+        )
         work = Work(decode, Handler(cases.work), bury_in(publisher, NOTICES_DEAD.name))
         consumer = Consumer(
             kafka_connection(self._settings), work, group=GROUP, topics=[NOTICES.name], tuning=_TUNING

@@ -147,7 +147,9 @@ async def open_cases() -> AsyncIterator[NoticeCases]:
         open_tables(settings.dynamo) as client,
         open_keys(settings, client, clock) as keys,
     ):
-        cases, live = join_serving(client, keys, clock, KafkaChunks(publisher), redis)
+        cases, live = join_serving(
+            client, keys, clock, KafkaChunks(publisher), redis, settings=settings.notices
+        )
         yield cases
         await live.settled(_TELL_S)
 
