@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from tidings.accounts.model import Principal
 from tidings.gateway.error_frames import frame_of
+from tidings.gateway.inbox_serving import INBOX_SERVED
 from tidings.gateway.limits import Limits
+from tidings.gateway.notices import InboxDesk
 from tidings.gateway.ports import UseCases
 from tidings.gateway.seat import Seat
 from tidings.gateway.serving import SERVED, Caller
@@ -21,6 +23,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, new_ulid
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
+from tidings.wire.frames.notices import Counts, Notices
 from tidings.wire.frames.shape import Done
 from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.table import REQUEST_BY_BODY
@@ -49,6 +52,9 @@ class Desk(Protocol):
     @property
     def signs(self) -> Signs: ...
 
+    @property
+    def inboxes(self) -> InboxDesk: ...
+
 
 @final
 class Visit:
@@ -75,7 +81,7 @@ class Visit:
     async def _answer(self, request: Struct) -> Struct:
         if isinstance(request, Connect):
             return await self._connect(request)
-        serve = SERVED.get(type(request))
+        serve = SERVED.get(type(request)) or INBOX_SERVED.get(type(request))
         if serve is None:
             name = REQUEST_BY_BODY[type(request)].name
             raise TidingsError(Code.REQUEST_UNKNOWN, f"This server does not serve `{name}`.")
@@ -89,6 +95,8 @@ class Visit:
             if isinstance(request, Ack):
                 rest = self._desk.acked(self.seat, request.delivered)
                 request = Ack(delivered=rest)
+            elif isinstance(request, Counts | Notices):
+                self._desk.inboxes.watch(self.seat, request.inbox)
             elif isinstance(request, Subscribe | Unsubscribe | Typing | Presence):
                 return await self._sign(self._desk.signs, self.seat, request)
         return await serve(self._dispatch.cases, self.caller, request)

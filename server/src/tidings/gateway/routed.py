@@ -14,7 +14,8 @@ from tidings.gateway.counts import Counts
 from tidings.gateway.crew import Crew
 from tidings.gateway.hub import Hub
 from tidings.gateway.leases import Leases
-from tidings.gateway.ports import Listing, Marking, NobodyAway, Queue, Reading, Rows, UserAway
+from tidings.gateway.notices import InboxDesk
+from tidings.gateway.ports import InboxCases, Listing, Marking, NobodyAway, Queue, Reading, Rows, UserAway
 from tidings.gateway.pushing.giving import Away, Giving
 from tidings.gateway.pushing.opening import Opening
 from tidings.gateway.pushing.rooms import Room, Rooms
@@ -26,7 +27,7 @@ from tidings.gateway.signs.desk import Signs, SignWorld
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.kernel.pauses import NO_PAUSES, Pauses
-from tidings.routing.model import GatewayId, OwnRead, Push, Replaced, Ring, Word, decode
+from tidings.routing.model import GatewayId, Noticed, OwnRead, Push, Replaced, Ring, Word, decode
 from tidings.routing.ports import Ears, Heard, Line, Listening, Lost, Routes, RoutesAwayError, Standing
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Resume, Resumed
@@ -62,6 +63,7 @@ class World:
     history: Reading
     marking: Marking
     signs: SignWorld
+    inboxes: InboxCases | None = None
     unreached: UserAway = field(default_factory=NobodyAway)
     pauses: Pauses = NO_PAUSES
     options: RoutedOptions = field(default_factory=RoutedOptions)
@@ -97,6 +99,7 @@ class Routed:
             hub, world.routes, world.gateway, self.resuming.again, every_s=options.renew_every_s
         )
         self.signs = Signs(world.signs, world.ears, hub, report)
+        self.inboxes = InboxDesk(world.inboxes, report)
         self._removals: Crew[_Gone] = Crew(self._remove, _REMOVED_AT_ONCE, report)
         self._aways: Crew[Away] = Crew(self._away, _REMOVED_AT_ONCE, report)
         self._joins: Crew[tuple[Seat, ChatId]] = Crew(self._join, _JOINED_AT_ONCE, report)
@@ -110,7 +113,7 @@ class Routed:
         self.ranges.again = self.resuming.again
         self.resuming.left = self.left
         self.resuming.read = self.signs.read
-        self.resuming.live = self.signs.live
+        self.resuming.live = self._live
         self.resuming.routed = self.signs.routed
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat))
@@ -127,6 +130,7 @@ class Routed:
         for part in (self.ranges, self.resuming, self._joins, self._missed, self._aways):
             await part.settled(0)
         await self.acks.settled(within_s)
+        await self.inboxes.settled(0)
         await self._removals.settled(within_s)
         await self.signs.settled(within_s)
 
@@ -146,9 +150,14 @@ class Routed:
         seat.is_gone, seat.is_live, seat.is_routed = True, False, False
         self.rooms.leave_all(seat)
         self.signs.left(seat)
+        self.inboxes.left(seat)
         if seat.epoch:
             self._removals.add((seat.key, seat.epoch))
             seat.epoch = 0
+
+    def _live(self, seat: Seat) -> None:
+        self.signs.live(seat)
+        self.inboxes.live(seat)
 
     def said(self, room: Room, payload: bytes, /) -> None:
         for word in self._words(payload):
@@ -190,6 +199,8 @@ class Routed:
                     seat = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
                     if seat is not None:
                         self.resuming.again(seat)
+            case Noticed():
+                self.inboxes.noticed(word)
             case OwnRead():
                 self.signs.own_read(word)
             case Replaced():

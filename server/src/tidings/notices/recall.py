@@ -78,7 +78,7 @@ class Recall:
     async def amend(
         self, tenant: TenantId, inbox: str, notice: NoticeId, message: Mapping[str, Any]
     ) -> Content:
-        """Who has it sees the new words; whether he has read it stays as it is."""
+        """Who has it sees the new words; whether he has read it stays as it is. Who is connected is told, by a job."""
         payload.check_message((await self._inboxes.of(tenant, inbox)).schema, message)
         body, keys = payload.encode(message), await self._keys.of(tenant)
 
@@ -96,7 +96,9 @@ class Recall:
                 raise _changed()
             return after
 
-        return await on_what_is_there(step)
+        after = await on_what_is_there(step)
+        await self._start(tenant, after, JobKind.AMEND, JobId(new_ulid()))
+        return after
 
     async def redact(self, tenant: TenantId, inbox: str, notice: NoticeId) -> Recalled:
         """Repeated, it is the same recall: its job is started again if the first try died before."""
@@ -111,15 +113,16 @@ class Recall:
             return replace(before, redacted_ms=now_ms, recall=job)
 
         content = await on_what_is_there(step)
-        return await self._start(tenant, content)
+        job = JobId(content.recall or "")
+        await self._start(tenant, content, JobKind.REDACT, job)
+        return Recalled(content.id, job, content.redacted_ms or 0)
 
-    async def _start(self, tenant: TenantId, content: Content) -> Recalled:
-        job, at_ms = JobId(content.recall or ""), content.redacted_ms or 0
+    async def _start(self, tenant: TenantId, content: Content, kind: JobKind, job: JobId) -> None:
         await self._jobs.start(
             Job(
                 tenant=tenant,
                 id=job,
-                kind=JobKind.REDACT,
+                kind=kind,
                 inbox=content.inbox,
                 notice=content.id,
                 source=JobId(content.job),
@@ -127,7 +130,6 @@ class Recall:
                 created_ms=self._clock.now_ms(),
             )
         )
-        return Recalled(content.id, job, at_ms)
 
 
 class Prove:

@@ -13,7 +13,7 @@ from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import UserId
 from tidings.notices.give import Gift, Give
 from tidings.notices.model import Content, NoticeId, Owner, Row
-from tidings.notices.ports import Contents, Work
+from tidings.notices.ports import Contents, Live, News, Work
 from tidings.notices.withdraw import Withdraw
 
 AT_ONCE = 32
@@ -23,11 +23,21 @@ type ForUser = Callable[[Owner], Awaitable[bool]]
 
 
 class ChunkWork:
-    def __init__(self, jobs: Work, contents: Contents, give: Give, withdraw: Withdraw, clock: Clock) -> None:
+    def __init__(
+        self,
+        jobs: Work,
+        contents: Contents,
+        *,
+        give: Give,
+        withdraw: Withdraw,
+        live: Live,
+        clock: Clock,
+    ) -> None:
         self._jobs = jobs
         self._contents = contents
         self._give = give
         self._withdraw = withdraw
+        self._live = live
         self._clock = clock
 
     async def __call__(self, ref: ChunkRef) -> None:
@@ -52,7 +62,7 @@ class ChunkWork:
         await self._jobs.mark_done(ref.tenant, ref.job, done)
 
     async def _each(self, job: Job, content: Content, users: Sequence[UserId]) -> list[UserId]:
-        doing = self._taking(content) if job.kind is JobKind.REDACT else self._giving(content)
+        doing = self._doing(job.kind, content)
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(user: UserId) -> bool:
@@ -64,6 +74,15 @@ class ChunkWork:
         for fault in (each for each in outcomes if isinstance(each, BaseException)):
             raise fault
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
+
+    def _doing(self, kind: JobKind, content: Content) -> ForUser:
+        match kind:
+            case JobKind.DELIVER:
+                return self._giving(content)
+            case JobKind.REDACT:
+                return self._taking(content)
+            case JobKind.AMEND:
+                return self._telling(content)
 
     def _giving(self, content: Content) -> ForUser:
         row = Row(
@@ -86,6 +105,13 @@ class ChunkWork:
             return True
 
         return take
+
+    def _telling(self, content: Content) -> ForUser:
+        async def tell(owner: Owner) -> bool:
+            self._live.tell(owner, News.AMENDED, content.id)
+            return True
+
+        return tell
 
 
 async def _is_done(doing: ForUser, owner: Owner) -> bool:

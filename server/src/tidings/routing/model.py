@@ -95,7 +95,19 @@ class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
     devices: tuple[Addressee, ...]
 
 
-type Word = Push | Ring | Replaced | OwnRead
+class Noticed(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
+    """A user's inbox changed, by these notices among others: who looks at it reads it anew. `has_more`: not all are named."""
+
+    tenant: TenantId
+    user: UserId
+    inbox: str
+    added: tuple[str, ...] = ()
+    amended: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    has_more: bool = False
+
+
+type Word = Push | Ring | Replaced | OwnRead | Noticed
 """What is said to a gateway."""
 
 

@@ -30,6 +30,7 @@ SET_AWAY = Script.load(_PACKAGE, "set_away.lua", keys=2)
 PRESENCE = Script.load(_PACKAGE, "presence.lua", keys=2, is_read=True)
 LOOK_UP = Script.load(_PACKAGE, "look_up.lua", keys=1, is_read=True)
 MARK = Script.load(_PACKAGE, "mark.lua", keys=1)
+LISTENERS = Script.load(_PACKAGE, "listeners.lua", keys=1, is_read=True)
 
 AT_ONCE = 500
 """Calls that leave together: more would only wait in each other's way."""
@@ -150,6 +151,11 @@ class RedisLine:
     async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         with _away():
             return await self._redis.publish(self._gateway(gateway), payload) > 0
+
+    async def is_heard(self, gateway: GatewayId) -> bool:
+        """Whether somebody listens there, without a word to them."""
+        with _away():
+            return cast("int", await self._redis.run(LISTENERS, [self._gateway(gateway)])) > 0
 
     async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
         with _away():

@@ -10,7 +10,7 @@ from tidings.accounts.phone import PhoneLogin
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
-from tidings.api.services import Services
+from tidings.api.services import NoticeServices, Services
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
 from tidings.jobs.store import KafkaChunks
@@ -28,7 +28,7 @@ from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
-from tidings.run.inboxes import join_notices, notice_services
+from tidings.run.inboxes import join_serving, notice_services
 from tidings.run.options import (
     cursor_secrets,
     otlp_headers,
@@ -98,10 +98,16 @@ class Joined:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
-            notices=notice_services(join_notices(client, keys, self.host.clock, KafkaChunks(self.publisher))),
+            notices=self._notices(),
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
+
+    def _notices(self) -> NoticeServices:
+        engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.it, engines.keys.it, engines.redis.it
+        cases, _ = join_serving(client, keys, self.host.clock, chunks, redis, settings=wanted)
+        return notice_services(cases)
 
     def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:
         login, outbox = phone_login(

@@ -7,6 +7,7 @@ from fixtures.stage import ANNA, BEN, Play, Stage
 
 from tidings.delivery.model import Mark
 from tidings.delivery.store import DynamoWatermarks
+from tidings.gateway.inbox_serving import INBOX_SERVED
 from tidings.gateway.serving import SERVED
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
@@ -174,4 +175,4 @@ def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: Play) -> None:
 
 def test_every_request_is_served_by_somebody() -> None:
     by_connection = {Connect, Ping, Pong}
-    assert SERVED.keys() | by_connection == {kind.body for kind in REQUESTS}
+    assert SERVED.keys() | INBOX_SERVED.keys() | by_connection == {kind.body for kind in REQUESTS}

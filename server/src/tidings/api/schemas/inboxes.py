@@ -61,6 +61,16 @@ HostName = Annotated[
         examples=["external_id_123"],
     ),
 ]
+HostInPath = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=128,
+        pattern=PART,
+        description="The notice's name in your own system.",
+        examples=["external_id_123"],
+    ),
+]
 Label = Annotated[str, Field(min_length=1, max_length=64, examples=["Premium Users"])]
 Days = Annotated[int, Field(ge=1, le=3650, description="How long notices are kept. Without: for ever.")]
 Seconds = Annotated[
@@ -195,6 +205,30 @@ class AmendedShown(Shape):
         return cls(id=content.id, version=content.version)
 
 
+class FoundShown(Shape):
+    """What was sent, to how many, and what became of it since. What it says is for its recipients."""
+
+    model_config = shows({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
+
+    id: str
+    job: str
+    total: int
+    version: int
+    sent_at: Time
+    redacted_at: Time | None = None
+
+    @classmethod
+    def of(cls, content: Content) -> Self:
+        return cls(
+            id=content.id,
+            job=content.job,
+            total=content.count,
+            version=content.version,
+            sent_at=time_text(content.created_ms),
+            redacted_at=spell_if(content.redacted_ms),
+        )
+
+
 class RecalledShown(Shape):
     """Nobody sees it any more; `job` takes it out of the counts."""
 
@@ -240,7 +274,7 @@ class JobShown(Shape):
     model_config = shows(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact"]
+    kind: Literal["deliver", "redact", "amend"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
     notice: str

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import Flags, Mark, Raised, Row
 from tidings.delivery.store.items import row_key, row_of
-from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.clock import Clock, time_ms, time_text
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.outcomes import unread, unwritten
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.patterns import delivery as patterns
 
 
@@ -33,15 +33,28 @@ class DynamoWatermarks:
     async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
         return await self._rows(patterns.READ_RECEIPTS, chat, users)
 
+    async def rows_and_times(
+        self, chat: ChatKey, users: Sequence[UserId]
+    ) -> Mapping[UserId, tuple[Row, int | None]]:
+        """As `rows_of`, each with the time at which a watermark of it last moved."""
+        found = await self._items(patterns.READ_WATERMARKS, chat, users)
+        return {user: (row_of(item), _moved_ms(item)) for user, item in found.items()}
+
     async def _rows(
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
     ) -> Mapping[UserId, Row]:
+        found = await self._items(pattern, chat, users)
+        return {user: row_of(item) for user, item in found.items()}
+
+    async def _items(
+        self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
+    ) -> Mapping[UserId, Item]:
         keys = [row_key(chat, user) for user in users]
         try:
             found = await self._client.batch_get(pattern, keys) if keys else []
         except DynamoError as error:
             unread(error)
-        return {UserId(item["user_id"].partition("#")[2]): row_of(item) for item in found}
+        return {UserId(item["user_id"].partition("#")[2]): item for item in found}
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> Row:
         update, values = _flags(flags)
@@ -83,6 +96,11 @@ class DynamoWatermarks:
             return Raised(row_of(failed.item or {}), has_risen=failed.maybe_applied)
         except DynamoError as error:
             unwritten(error)
+
+
+def _moved_ms(item: Item) -> int | None:
+    at = item.get("updated_at")
+    return None if at is None else time_ms(at)
 
 
 def _flags(flags: Flags) -> tuple[str, dict[str, Value]]:

@@ -1,7 +1,8 @@
 """Inboxes in DynamoDB: what they are, what stands in them, what notices say."""
 
+from tidings.notices.store.config_news import RedisConfigNews
 from tidings.notices.store.contents import DynamoContents
 from tidings.notices.store.inboxes import DynamoInboxes
 from tidings.notices.store.shelf import DynamoShelf
 
-__all__ = ["DynamoContents", "DynamoInboxes", "DynamoShelf"]
+__all__ = ["DynamoContents", "DynamoInboxes", "DynamoShelf", "RedisConfigNews"]

@@ -221,6 +221,7 @@ JOBS = (
             "total": Number(10),
             "chunks": Number(6),
             "source": NOTICE,
+            "ttl": SECONDS,
         },
         max_bytes=1024,
         holds="what is to be done and in which state it is",
@@ -229,7 +230,8 @@ JOBS = (
         "chunk",
         OF_JOB,
         CHUNK_SORT,
-        {"uids": ListOf(CHUNK_USERS, USER)},
+        # as lasting as the notices of the inbox: a recall goes through them
+        {"uids": ListOf(CHUNK_USERS, USER), "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
     ),
@@ -237,8 +239,8 @@ JOBS = (
         "done mark",
         OF_JOB,
         DONE_SORT,
-        # as lasting as the job itself: without them it would look as if it had yet to be done
-        {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": MS},
+        # outlasts the job itself: without them it would look as if it had yet to be done
+        {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="that a chunk is done, and for whom it failed",
     ),

@@ -103,6 +103,14 @@ DRAIN_PENDING = query(
     Role.DELIVERS,
     "The user's recent past, in order, when a device connects.",
 )
+FIND_PENDING = batch_get(
+    "pending.find",
+    PENDING_QUEUE,
+    "(user_id, time#message_id) of each member",
+    Role.SHOWS,
+    "In whose queues a message stands, for `tidings trace`.",
+    consistency=Consistency.STRONG,
+)
 DELETE_PENDING = batch_write(
     "pending.delete",
     PENDING_QUEUE,
