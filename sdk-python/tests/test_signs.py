@@ -157,14 +157,16 @@ async def test_ticks_follow_joins_and_leaves_in_the_log() -> None:
 
 
 async def test_what_the_user_read_on_another_device_is_told_and_what_he_read_here_is_not() -> None:
-    async with ScriptedServer() as server, client_of(server) as client:
+    async with ScriptedServer(["held"]) as server, client_of(server) as client:
         reader = Reader(client)
         await live(server)
         rows = [{"chat": "g1", "head": 9, "unread": 4, "read": 2}]
         await server.push(chats={"rows": rows})
         await reader.first(ChatRow)
-        await client.chat("g1").read(5)
+        reading = asyncio.create_task(client.chat("g1").read(5))
+        await until(lambda: server.tries("read"), WITHIN_S)
         await server.push(receipts={"chat": "g1", "members": [{"user": "anna", "read": 5}]})
+        await reading
         await server.push(receipts={"chat": "g1", "members": [{"user": "anna", "read": 9}]})
         told = await reader.first(ReadElsewhere)
         assert (told.chat, told.sequence) == ("g1", 9)
