@@ -1,6 +1,6 @@
 """Users, sessions and one-time codes as they are kept, and what a login hands out."""
 
-from typing import NewType
+from typing import Literal, NewType
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -14,6 +14,10 @@ ChallengeId = NewType("ChallengeId", str)
 """Names a code that was sent out. Only who asked for the code knows it."""
 
 
+type LastSeen = Literal["members", "nobody"]
+"""Who may see whether a user is there and when he last was: those with whom he shares a chat, or nobody."""
+
+
 class User(Struct, frozen=True, kw_only=True):
     """`sessions_epoch` goes up when all sessions are ended; a session of an earlier one is over."""
 
@@ -22,6 +26,7 @@ class User(Struct, frozen=True, kw_only=True):
     phone: Phone | None = None
     display_name: str | None = None
     avatar_uri: str | None = None
+    last_seen: LastSeen = "members"
     sessions_epoch: int = 0
     created_at_ms: int
     updated_at_ms: int
@@ -32,6 +37,7 @@ class ProfileChange(Struct, frozen=True, kw_only=True):
 
     display_name: str | UnsetType | None = UNSET
     avatar_uri: str | UnsetType | None = UNSET
+    last_seen: LastSeen | UnsetType | None = UNSET
 
 
 class Device(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from tidings.notices.mark import Mark
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
+from tidings.signs.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class Services:
     chat_list: ChatList
     marking: Marking
     statuses: Statuses
+    visibility: Visibility
     phone: PhoneLogin
     sessions: Sessions
     users: Users

@@ -15,7 +15,7 @@ from tidings.delivery.side_by_side import few_at_once
 from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
 from tidings.kernel.pauses import Pauses
 from tidings.messages.model import Entry
-from tidings.routing.model import Addressee, GatewayId, Push, Ring, Route, encode
+from tidings.routing.model import GatewayId, Push, Ring, by_gateway, encode
 
 MAX_PAYLOAD_BYTES = 512 * 1024
 """About: what goes to one gateway at once holds up everything else on its connection."""
@@ -123,18 +123,11 @@ class Reaching:
             return set()
         rings: dict[GatewayId, list[Ring]] = {}
         for (tenant, user), routes in found.items():
-            for gateway, devices in _by_gateway(user, routes).items():
+            for gateway, devices in by_gateway(user, routes).items():
                 rings.setdefault(gateway, []).append(Ring(tenant, user, devices))
         gone = await self._send({gateway: tuple(words) for gateway, words in rings.items()})
         self._counts.rung += len(found)
         return await self._still_there(found, gone)
-
-
-def _by_gateway(user: UserId, routes: Sequence[Route]) -> dict[GatewayId, tuple[Addressee, ...]]:
-    devices: dict[GatewayId, tuple[Addressee, ...]] = {}
-    for device, gateway, epoch in routes:
-        devices[gateway] = (*devices.get(gateway, ()), Addressee(user, device, epoch))
-    return devices
 
 
 def _on_channel(large: Plan) -> bytes:

@@ -15,11 +15,14 @@ from tidings.gateway.limits import Limits
 from tidings.gateway.ports import UseCases
 from tidings.gateway.seat import Seat
 from tidings.gateway.serving import SERVED, Caller
+from tidings.gateway.signs.desk import Signs
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId, DeviceKey, new_ulid
+from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, new_ulid
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
+from tidings.wire.frames.shape import Done
+from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.table import REQUEST_BY_BODY
 from tidings.wire.frames.watermarks import Ack
 
@@ -35,13 +38,16 @@ class Dispatch:
 
 
 class Desk(Protocol):
-    """Where what is asked about a device's positions is answered, because they are known there."""
+    """Where what is asked about a device itself is answered: its positions and what it looks at are known there."""
 
     async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed: ...
 
     def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
         """Takes what it can; the rest goes the slow way."""
         ...
+
+    @property
+    def signs(self) -> Signs: ...
 
 
 @final
@@ -83,7 +89,25 @@ class Visit:
             if isinstance(request, Ack):
                 rest = self._desk.acked(self.seat, request.delivered)
                 request = Ack(delivered=rest)
+            elif isinstance(request, Subscribe | Unsubscribe | Typing | Presence):
+                return await self._sign(self._desk.signs, self.seat, request)
         return await serve(self._dispatch.cases, self.caller, request)
+
+    async def _sign(
+        self, signs: Signs, seat: Seat, asked: Subscribe | Unsubscribe | Typing | Presence
+    ) -> Done:
+        match asked:
+            case Subscribe():
+                signs.subscribe(seat, asked)
+            case Unsubscribe():
+                signs.unsubscribe(seat, asked)
+            case Typing():
+                await signs.typing(seat, ChatId(asked.chat), is_typing=asked.is_typing)
+            case Presence():
+                if asked.status == "offline":
+                    raise TidingsError(Code.REQUEST_INVALID, "Who is connected is `online` or `away`.")
+                signs.presence(seat, is_away=asked.status == "away")
+        return Done()
 
     async def _count(self, principal: Principal | None) -> None:
         wait_ms = await self._dispatch.cases.rates.take(self._address, principal)

@@ -22,10 +22,11 @@ from tidings.gateway.resume.ranges import RangeOptions, Ranges
 from tidings.gateway.resume.run import Parts, ResumeOptions, Resuming
 from tidings.gateway.resume.sending import Sending
 from tidings.gateway.seat import Seat
+from tidings.gateway.signs.desk import Signs, SignWorld
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.kernel.pauses import NO_PAUSES, Pauses
-from tidings.routing.model import GatewayId, Push, Replaced, Ring, Word, decode
+from tidings.routing.model import GatewayId, OwnRead, Push, Replaced, Ring, Word, decode
 from tidings.routing.ports import Ears, Heard, Line, Listening, Lost, Routes, RoutesAwayError, Standing
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Resume, Resumed
@@ -60,6 +61,7 @@ class World:
     listing: Listing
     history: Reading
     marking: Marking
+    signs: SignWorld
     unreached: UserAway = field(default_factory=NobodyAway)
     pauses: Pauses = NO_PAUSES
     options: RoutedOptions = field(default_factory=RoutedOptions)
@@ -94,14 +96,22 @@ class Routed:
         self.leases = Leases(
             hub, world.routes, world.gateway, self.resuming.again, every_s=options.renew_every_s
         )
+        self.signs = Signs(world.signs, world.ears, hub, report)
         self._removals: Crew[_Gone] = Crew(self._remove, _REMOVED_AT_ONCE, report)
         self._aways: Crew[Away] = Crew(self._away, _REMOVED_AT_ONCE, report)
         self._joins: Crew[tuple[Seat, ChatId]] = Crew(self._join, _JOINED_AT_ONCE, report)
         self._missed: Crew[Room] = Crew(self._catch_up, _JOINED_AT_ONCE, report)
         self._listening: Listening | None = None
         self._report = report
+        self._introduce()
+
+    def _introduce(self) -> None:
+        """Whoever has something to tell another gets to know him."""
         self.ranges.again = self.resuming.again
         self.resuming.left = self.left
+        self.resuming.read = self.signs.read
+        self.resuming.live = self.signs.live
+        self.resuming.routed = self.signs.routed
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat))
 
@@ -118,6 +128,7 @@ class Routed:
             await part.settled(0)
         await self.acks.settled(within_s)
         await self._removals.settled(within_s)
+        await self.signs.settled(within_s)
 
     async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed:
         return await self.resuming(seat, asked, epoch)
@@ -128,11 +139,13 @@ class Routed:
 
     def entered(self, seat: Seat) -> None:
         seat.left = lambda chat: self.rooms.leave(seat, chat)
+        seat.stirred = lambda chat, entry: self.signs.stirred(seat, chat, entry)
 
     def left(self, seat: Seat) -> None:
         """Also more than once: what a resume builds up after the end of its device is taken down again."""
         seat.is_gone, seat.is_live, seat.is_routed = True, False, False
         self.rooms.leave_all(seat)
+        self.signs.left(seat)
         if seat.epoch:
             self._removals.add((seat.key, seat.epoch))
             seat.epoch = 0
@@ -177,6 +190,8 @@ class Routed:
                     seat = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
                     if seat is not None:
                         self.resuming.again(seat)
+            case OwnRead():
+                self.signs.own_read(word)
             case Replaced():
                 seat = self._hub.get(DeviceKey(word.tenant, word.user, word.device))
                 if seat is not None and seat.epoch < word.epoch:
@@ -185,9 +200,11 @@ class Routed:
     async def _remove(self, gone: _Gone) -> None:
         key, epoch = gone
         try:
-            await self._world.routes.remove(key, self._world.gateway, epoch)
+            was_there = await self._world.routes.remove(key, self._world.gateway, epoch)
         except RoutesAwayError:
             return
+        if was_there:
+            self.signs.unrouted(key.tenant, key.user)
 
     async def _away(self, away: Away) -> None:
         """Pushed to a device that has left: its route goes, and if its user has no other he is away."""

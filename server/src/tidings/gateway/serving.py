@@ -99,6 +99,12 @@ async def resume(cases: UseCases, caller: Caller, asked: Resume) -> Resumed:
     return Resumed(epoch=caller.epoch, is_reset=is_reset, has_more=asked.has_more)
 
 
+async def sign(cases: UseCases, caller: Caller, asked: Subscribe | Unsubscribe | Typing | Presence) -> Done:
+    """Where devices have no routes, nobody is told of anybody."""
+    del cases, caller, asked
+    return _DONE
+
+
 type Serve = Callable[[UseCases, Caller, Any], Awaitable[Struct]]
 
 SERVED: Final[Mapping[type[Struct], Serve]] = {
@@ -110,10 +116,11 @@ SERVED: Final[Mapping[type[Struct], Serve]] = {
     Read: read,
     Ack: ack,
     Resume: resume,
+    Subscribe: sign,
+    Unsubscribe: sign,
+    Typing: sign,
+    Presence: sign,
 }
-
-NOT_YET: Final = frozenset({Typing, Presence, Subscribe, Unsubscribe})
-"""In the protocol, with no use case behind them so far."""
 
 
 def _content(asked: Send | Edit) -> Content:

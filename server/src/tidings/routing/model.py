@@ -3,6 +3,7 @@
 Entries go sealed, as they are stored: a gateway opens them for its devices, nobody on the way can.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple, NewType
 
 import msgspec
@@ -84,8 +85,27 @@ class Replaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
     epoch: int
 
 
-type Word = Push | Ring | Replaced
+class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
+    """A user has read a chat up to here, on one of his devices: the others take their badge away."""
+
+    tenant: TenantId
+    user: UserId
+    chat: ChatId
+    read: int
+    devices: tuple[Addressee, ...]
+
+
+type Word = Push | Ring | Replaced | OwnRead
 """What is said to a gateway."""
+
+
+def by_gateway(user: UserId, routes: Iterable[Route]) -> dict[GatewayId, tuple[Addressee, ...]]:
+    """A user's devices, as they are to be said to each gateway."""
+    devices: dict[GatewayId, tuple[Addressee, ...]] = {}
+    for device, gateway, epoch in routes:
+        devices[gateway] = (*devices.get(gateway, ()), Addressee(user, device, epoch))
+    return devices
+
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[Word, ...])

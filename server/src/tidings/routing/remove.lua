@@ -1,7 +1,12 @@
--- KEYS[1]: a user's routes. ARGV: device, gateway, epoch. Deletes this very route and no other; returns how many.
+-- KEYS: a user's routes, and what is known of his presence. ARGV: device, gateway, epoch, how long to keep what is known.
+-- Deletes this very route and no other; returns how many.
 local route = redis.call('HGET', KEYS[1], ARGV[1])
 local wanted = ARGV[2] .. ' ' .. ARGV[3] .. ' '
-if route and string.sub(route, 1, #wanted) == wanted then
-  return redis.call('HDEL', KEYS[1], ARGV[1])
+if not route or string.sub(route, 1, #wanted) ~= wanted then
+  return 0
 end
-return 0
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[2], 'seen', string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
+redis.call('HDEL', KEYS[2], 'away:' .. ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+return redis.call('HDEL', KEYS[1], ARGV[1])

@@ -1,10 +1,11 @@
--- KEYS[1]: a user's routes. ARGV: gateway, lease in ms, then device and epoch of each route that is to live on.
+-- KEYS: a user's routes, and what is known of his presence.
+-- ARGV: gateway, lease in ms, how long to keep what is known, then device and epoch of each route that is to live on.
 -- Returns for each 0: it does; 1: it is gone, or was for a while; 2: the device is elsewhere by now.
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local answers, renewed = {}, false
-for i = 3, #ARGV, 2 do
+for i = 4, #ARGV, 2 do
   local route = redis.call('HGET', KEYS[1], ARGV[i])
   local answer = 1
   if route then
@@ -20,5 +21,7 @@ for i = 3, #ARGV, 2 do
 end
 if renewed then
   redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[2]), redis.call('PTTL', KEYS[1])))
+  redis.call('HSET', KEYS[2], 'seen', string.format('%.0f', now_ms))
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
 end
 return answers

@@ -20,11 +20,14 @@ from tidings.platform.redis.script import Script
 from tidings.platform.redis.subscription import Subscription
 from tidings.routing.model import GatewayId, Registered, Route
 from tidings.routing.ports import Hear, Held, Lost, Renewed, RoutesAwayError, Standing
+from tidings.signs.model import Found, Presence, Status
 
 _PACKAGE = "tidings.routing"
-REGISTER = Script.load(_PACKAGE, "register.lua", keys=1)
-RENEW = Script.load(_PACKAGE, "renew.lua", keys=1)
-REMOVE = Script.load(_PACKAGE, "remove.lua", keys=1)
+REGISTER = Script.load(_PACKAGE, "register.lua", keys=2)
+RENEW = Script.load(_PACKAGE, "renew.lua", keys=2)
+REMOVE = Script.load(_PACKAGE, "remove.lua", keys=2)
+SET_AWAY = Script.load(_PACKAGE, "set_away.lua", keys=2)
+PRESENCE = Script.load(_PACKAGE, "presence.lua", keys=2, is_read=True)
 LOOK_UP = Script.load(_PACKAGE, "look_up.lua", keys=1, is_read=True)
 MARK = Script.load(_PACKAGE, "mark.lua", keys=1)
 
@@ -32,6 +35,8 @@ AT_ONCE = 500
 """Calls that leave together: more would only wait in each other's way."""
 MARK_KEPT_S = 3 * 86_400
 """Longer than the stream keeps what a mark is held against."""
+SEEN_KEPT_MS = 30 * 86_400_000
+"""How long it is known when somebody was last there."""
 _GONE, _ELSEWHERE = 1, 2
 
 
@@ -52,9 +57,10 @@ class RedisRoutes:
         return Registered(int(epoch), None) if int(epoch) else None
 
     async def _register(self, device: DeviceKey, gateway: GatewayId, had: int) -> list[bytes]:
-        key = self._key(device.tenant, device.user)
+        keys = self._keys(device.tenant, device.user)
+        given = (device.device, gateway, self._lease_ms, had, SEEN_KEPT_MS)
         with _away():
-            reply = await self._redis.run(REGISTER, [key], device.device, gateway, self._lease_ms, had)
+            reply = await self._redis.run(REGISTER, keys, *given)
         return cast("list[bytes]", reply)
 
     async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
@@ -65,7 +71,8 @@ class RedisRoutes:
 
         async def renew(user: tuple[TenantId, UserId]) -> list[int]:
             pairs = [part for each in users[user] for part in (each.device.device, each.epoch)]
-            reply = await self._redis.run(RENEW, [self._key(*user)], gateway, self._lease_ms, *pairs)
+            given = (gateway, self._lease_ms, SEEN_KEPT_MS, *pairs)
+            reply = await self._redis.run(RENEW, self._keys(*user), *given)
             return cast("list[int]", reply)
 
         answers = await _together(renew, list(users))
@@ -78,18 +85,39 @@ class RedisRoutes:
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         with _away():
-            key = self._key(device.tenant, device.user)
-            return bool(await self._redis.run(REMOVE, [key], device.device, gateway, epoch))
+            keys = self._keys(device.tenant, device.user)
+            return bool(await self._redis.run(REMOVE, keys, device.device, gateway, epoch, SEEN_KEPT_MS))
 
     async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
         async def look_up(user: UserId) -> list[bytes]:
-            return cast("list[bytes]", await self._redis.run(LOOK_UP, [self._key(tenant, user)]))
+            return cast("list[bytes]", await self._redis.run(LOOK_UP, self._keys(tenant, user)[:1]))
 
         answers = await _together(look_up, users)
         return {user: _routes(found) for user, found in zip(users, answers, strict=True) if found}
 
-    def _key(self, tenant: TenantId, user: UserId) -> Key:
-        return self._redis.keys.key(tenant, _plain(user), "routes")
+    def _keys(self, tenant: TenantId, user: UserId) -> list[Key]:
+        return _of_user(self._redis, tenant, user)
+
+
+@final
+class RedisPresence:
+    """Who is there: by the leases of his routes, and what his devices have said of themselves."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def set_away(self, device: DeviceKey, epoch: int, *, is_away: bool) -> bool:
+        keys = _of_user(self._redis, device.tenant, device.user)
+        with _away():
+            return bool(await self._redis.run(SET_AWAY, keys, device.device, epoch, int(is_away)))
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Found]:
+        async def look(user: UserId) -> list[bytes]:
+            keys = _of_user(self._redis, tenant, user)
+            return cast("list[bytes]", await self._redis.run(PRESENCE, keys))
+
+        answers = await _together(look, users)
+        return {user: _found(*answer) for user, answer in zip(users, answers, strict=True)}
 
 
 @final
@@ -127,6 +155,14 @@ class RedisLine:
         with _away():
             return await self._redis.publish(self._chat(chat), payload)
 
+    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._signs(chat), payload)
+
+    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._presence(tenant, user), payload)
+
     def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
         return self._redis.subscribe_soon(self._gateway(gateway), _told(hear))
 
@@ -134,11 +170,34 @@ class RedisLine:
         with _away():
             return await self._redis.subscribe(self._chat(chat), _told(hear))
 
+    def at_signs(self, chat: ChatKey, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._signs(chat), _told(hear))
+
+    def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._presence(tenant, user), _told(hear))
+
     def _gateway(self, gateway: GatewayId) -> Key:
         return self._redis.keys.key("_system", gateway, "push")
 
     def _chat(self, chat: ChatKey) -> Key:
         return self._redis.keys.key(chat.tenant, _plain(chat.chat), "push")
+
+    def _signs(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "signs")
+
+    def _presence(self, tenant: TenantId, user: UserId) -> Key:
+        return self._redis.keys.key(tenant, _plain(user), "presence")
+
+
+def _of_user(redis: Redis, tenant: TenantId, user: UserId) -> list[Key]:
+    """His routes, and what is known of his presence: in one slot."""
+    name = _plain(user)
+    return [redis.keys.key(tenant, name, "routes"), redis.keys.key(tenant, name, "seen")]
+
+
+def _found(status: bytes, seen_ms: bytes | None = None, gone_ms: bytes | None = None) -> Found:
+    seen = None if seen_ms is None else int(seen_ms)
+    return Found(Presence(Status(status.decode()), seen), None if gone_ms is None else int(gone_ms))
 
 
 def _routes(found: list[bytes]) -> list[Route]:

@@ -38,6 +38,8 @@ from tidings.run.options import (
 )
 from tidings.run.people import People, people_of, phone_login
 from tidings.run.settings import Settings
+from tidings.run.signs import telling, visibility
+from tidings.signs.telling import Telling
 
 log = logs.get(__name__)
 
@@ -53,14 +55,15 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
     publisher = publishing.publisher(settings, host)
+    gains = telling(settings, engines.redis, host)
 
     def app() -> Asgi:
         requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(operations())
-        joined = Joined(settings, host, engines, accounts.it, publisher.it)
+        joined = Joined(settings, host, engines, accounts.it, publisher.it, gains.it)
         return make_app(joined.services(requests), _options(settings))
 
-    return [*engines.components, accounts, publisher, HttpServer(settings, app, host.tasks)]
+    return [*engines.components, accounts, publisher, gains, HttpServer(settings, app, host.tasks)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,13 @@ class Joined:
     engines: wiring.Engines
     accounts: Accounts
     publisher: Publisher
+    gains: Telling
 
     def services(self, requests: Telemetry) -> Services:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         told = publishing.told(self.publisher, self.host)
-        lists = join_chat_lists(client, keys, self.host.clock)
+        lists = join_chat_lists(client, keys, self.host.clock, self.gains)
         cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         return Services(
@@ -90,6 +94,7 @@ class Joined:
             chat_list=lists.chat_list,
             marking=lists.marking,
             statuses=lists.statuses,
+            visibility=visibility(client, self.engines.redis.it, self.host.clock),
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,

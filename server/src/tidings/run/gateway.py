@@ -39,6 +39,7 @@ from tidings.run.held import Held
 from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
 from tidings.run.settings import Settings
+from tidings.run.signs import sign_world, telling
 from tidings.run.sockets import admission_options, listen_options, open_enough_files
 from tidings.wire.bounds import MAX_FRAME_BYTES
 from tidings.wire.close_codes import CloseCode, reason
@@ -110,15 +111,16 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
     publisher = publishing.publisher(settings, host)
+    gains = telling(settings, engines.redis, host)
 
     def server() -> Server:
-        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock)
+        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock, gains.it)
         made = Joined(settings, host, engines, accounts.it, publisher.it, lists).server()
         export(host.metrics, made)
         return made
 
     edge = SocketServer(server, leaving(settings), host.tasks, stop_s=settings.process.stop_s)
-    return [*engines.components, accounts, publisher, edge]
+    return [*engines.components, accounts, publisher, gains, edge]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ class Joined:
             listing=self.lists.chat_list,
             history=cases.history,
             marking=cases.marking,
+            signs=sign_world(self.settings, client, redis, clock),
             unreached=join_unreached(client, keys, clock, self.publisher),
             pauses=self.host.pauses,
             options=routing(self.settings),

@@ -95,6 +95,7 @@ EXAMPLES: dict[str, Example] = {
     "get_me": Example("/v1/me", reach=Reach.OWN),
     "change_me": Example("/v1/me", {"avatar_uri": "https://img.example.com/a.png"}, Reach.OWN),
     "get_user": Example("/v1/users/anna", reach=Reach.TENANT),
+    "get_presence": Example("/v1/users/ben/presence", reach=Reach.OWN),
     "list_users": Example("/v1/users?ids=anna&ids=ben", reach=Reach.TENANT),
     "create_user": Example("/v1/users", {"id": "eve"}, Reach.SERVER),
     "change_user": Example("/v1/users/anna", {"avatar_uri": None}, Reach.SERVER),

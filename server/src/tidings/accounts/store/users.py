@@ -39,13 +39,10 @@ class DynamoUsers:
         return await self._get(patterns.CONFIRM_USER, tenant, user)
 
     async def read_many(self, tenant: TenantId, users: Collection[UserId], /) -> Mapping[UserId, User]:
-        keys = [key(tenant, user) for user in dict.fromkeys(users)]
-        try:
-            found = await self._client.batch_get(patterns.READ_USERS, keys)
-        except DynamoError as error:
-            unread(error)
-        rows = (user_of(item) for item in found)
-        return {row.user: row for row in rows}
+        return await self._get_many(patterns.READ_USERS, tenant, users)
+
+    async def confirm_many(self, tenant: TenantId, users: Collection[UserId], /) -> Mapping[UserId, User]:
+        return await self._get_many(patterns.CONFIRM_USERS, tenant, users)
 
     async def owner(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
         try:
@@ -120,6 +117,17 @@ class DynamoUsers:
             unwritten(error)
         return Created(is_created=True)
 
+    async def _get_many(
+        self, pattern: AccessPattern, tenant: TenantId, users: Collection[UserId]
+    ) -> Mapping[UserId, User]:
+        keys = [key(tenant, user) for user in dict.fromkeys(users)]
+        try:
+            found = await self._client.batch_get(pattern, keys) if keys else []
+        except DynamoError as error:
+            unread(error)
+        rows = (user_of(item) for item in found)
+        return {row.user: row for row in rows}
+
     async def _get(self, pattern: AccessPattern, tenant: TenantId, user: UserId) -> User | None:
         try:
             item = await self._client.get(pattern, key(tenant, user))
@@ -140,7 +148,13 @@ def _what_stands(user: User, cancelled: TransactionCancelledError) -> Created:
 
 
 def _update_of(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:
-    given = {"display_name": change.display_name, "avatar_uri": change.avatar_uri}
+    # what everybody has is not written down
+    last_seen = None if change.last_seen == "members" else change.last_seen
+    given = {
+        "display_name": change.display_name,
+        "avatar_uri": change.avatar_uri,
+        "last_seen": last_seen,
+    }
     values: dict[str, Value] = {":now": time_text(now_ms)}
     sets, removes = ["updated_at = :now"], []
     for name, value in given.items():
@@ -169,7 +183,8 @@ def item_of(user: User) -> dict[str, Value]:
     }
     if user.phone is not None:
         item |= {"phone_number": PHONE.render(tenant=user.tenant, phone=user.phone), "phone_verified": True}
-    profile = {"display_name": user.display_name, "avatar_uri": user.avatar_uri}
+    hides = "nobody" if user.last_seen == "nobody" else None
+    profile = {"display_name": user.display_name, "avatar_uri": user.avatar_uri, "last_seen": hides}
     return item | {name: value for name, value in profile.items() if value is not None}
 
 
@@ -182,6 +197,7 @@ def user_of(item: Item) -> User:
         phone=None if phone is None else Phone(phone.partition("#")[2]),
         display_name=item.get("display_name"),
         avatar_uri=item.get("avatar_uri"),
+        last_seen="nobody" if item.get("last_seen") == "nobody" else "members",
         sessions_epoch=int(item.get("sessions_epoch", 0)),
         created_at_ms=time_ms(item["created_at"]),
         updated_at_ms=time_ms(item["updated_at"]),

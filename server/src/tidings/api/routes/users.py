@@ -8,6 +8,7 @@ from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsLooker, AsUser, AsUsersServer, Guarded
 from tidings.api.schemas.accounts import (
     NewUser,
+    PresenceShown,
     Profile,
     SessionShown,
     SessionsShown,
@@ -37,6 +38,8 @@ async def get_me(call: AsUser) -> UserShown:
 )
 async def change_me(call: AsUser, body: Profile) -> UserShown:
     user = await call.services.users.update(call.tenant, call.user, body.change())
+    if body.changes_visibility:
+        await call.services.visibility.changed(call.tenant, call.user)
     return UserShown.of(user, with_phone=True)
 
 
@@ -46,6 +49,21 @@ async def change_me(call: AsUser, body: Profile) -> UserShown:
 async def get_user(call: AsLooker, user: UserInPath) -> UserShown:
     found = await call.edge.services.users.read(call.tenant, user)
     return UserShown.of(found, with_phone=call.is_server or call.user == user)
+
+
+@router.get(
+    "/users/{user}/presence",
+    **route(
+        "get_presence",
+        touches=("chat_list.read", "users.confirm_many", "chats.find_blocks"),
+        summary="Whether somebody is there",
+    ),
+)
+async def get_presence(call: AsUser, user: UserInPath) -> PresenceShown:
+    """Of users with whom one shares a chat, who do not block one and do not hide; of everybody else `offline`, and no
+    more, as of somebody who is not there at all.
+    """
+    return PresenceShown.of(user, await call.services.visibility.look(call.tenant, call.user, user))
 
 
 @router.get(
@@ -96,6 +114,8 @@ async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
 async def change_user(call: AsUsersServer, user: UserInPath, body: Profile) -> UserShown:
     """With an API key that has the scope `users`."""
     changed = await call.edge.services.users.update(call.tenant, user, body.change())
+    if body.changes_visibility:
+        await call.edge.services.visibility.changed(call.tenant, user)
     return UserShown.of(changed, with_phone=True)
 
 

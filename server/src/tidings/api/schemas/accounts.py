@@ -1,6 +1,6 @@
 """Logins, sessions and users over HTTP."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from msgspec import UNSET
 from pydantic import ConfigDict, Field
@@ -11,7 +11,8 @@ from tidings.accounts.records import Challenge, Device, Grant, Login, Phone, Pro
 from tidings.api.schemas.ids import E164, PART, UserName
 from tidings.api.schemas.shape import Shape, Time
 from tidings.kernel.clock import time_text
-from tidings.kernel.ids import DeviceId, TenantId
+from tidings.kernel.ids import DeviceId, TenantId, UserId
+from tidings.signs.model import Presence
 
 _AT = "2026-11-15T02:11:21.957Z"
 _PHONE = "+4915123456789"
@@ -41,6 +42,15 @@ AvatarUri = Annotated[
     str,
     Field(
         min_length=9, max_length=1024, pattern=r"^https://[!-~]+$", examples=["https://img.example.com/a.png"]
+    ),
+]
+
+
+SeenBy = Annotated[
+    Literal["members", "nobody"],
+    Field(
+        description="Who may see whether the user is there and when he last was: those with whom he shares a chat, "
+        "or nobody. Who is seen by nobody sees nobody."
     ),
 ]
 
@@ -127,7 +137,7 @@ class Tokens(Shape):
 
 
 class UserShown(Shape):
-    """`phone` is shown to the user, and to the tenant's server."""
+    """`phone` and `last_seen` are shown to the user, and to the tenant's server."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
 
@@ -135,6 +145,7 @@ class UserShown(Shape):
     display_name: str | None = None
     avatar_uri: str | None = None
     phone: str | None = None
+    last_seen: SeenBy | None = None
     created_at: Time
 
     @classmethod
@@ -144,7 +155,29 @@ class UserShown(Shape):
             display_name=user.display_name,
             avatar_uri=user.avatar_uri,
             phone=user.phone if with_phone else None,
+            last_seen=user.last_seen if with_phone else None,
             created_at=time_text(user.created_at_ms),
+        )
+
+
+class PresenceShown(Shape):
+    """`seen_at`: when he was last there, if he is offline and that is known."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"user": "ben", "status": "offline", "seen_at": _AT}]}
+    )
+
+    user: str
+    status: Literal["online", "away", "offline"]
+    seen_at: Time | None = None
+
+    @classmethod
+    def of(cls, user: UserId, presence: Presence) -> Self:
+        seen_ms = presence.seen_ms
+        return cls(
+            user=user,
+            status=presence.status.value,
+            seen_at=None if seen_ms is None else time_text(seen_ms),
         )
 
 
@@ -231,12 +264,18 @@ class Profile(Shape):
 
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
+    last_seen: SeenBy | None = None
+
+    @property
+    def changes_visibility(self) -> bool:
+        return "last_seen" in self.model_fields_set
 
     def change(self) -> ProfileChange:
         given = self.model_fields_set
         return ProfileChange(
             display_name=self.display_name if "display_name" in given else UNSET,
             avatar_uri=self.avatar_uri if "avatar_uri" in given else UNSET,
+            last_seen=self.last_seen if "last_seen" in given else UNSET,
         )
 
 

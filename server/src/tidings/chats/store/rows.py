@@ -1,6 +1,6 @@
 """Chats and memberships in DynamoDB. Makes what goes beside an entry; the log writes it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -77,6 +77,15 @@ class DynamoRows:
         except DynamoError as error:
             unread(error)
         return found
+
+    async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
+        """Those of them who block him."""
+        keys = [items.block_key(tenant, user, whom) for user in users]
+        try:
+            found = await self._client.batch_get(patterns.FIND_BLOCKS, keys) if keys else []
+        except DynamoError as error:
+            unread(error)
+        return {UserId(item["user_id"].partition("#")[2]) for item in found}
 
     async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]

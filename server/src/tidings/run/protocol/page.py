@@ -6,7 +6,6 @@ from itertools import chain
 
 from tidings.gateway.error_frames import TOLD
 from tidings.gateway.limits import Limits
-from tidings.gateway.serving import NOT_YET
 from tidings.gateway.states import ALLOWED, State
 from tidings.kernel.errors import TidingsError
 from tidings.run.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
@@ -57,11 +56,10 @@ def _requests() -> str:
             f"`{kind.name}`",
             "needed" if kind.needs_id else "if wanted",
             _first_line(kind.body),
-            "not yet" if kind.body in NOT_YET else "yes",
         )
         for kind in REQUESTS
     )
-    return _table(("request", "`id`", "what", "served"), rows)
+    return _table(("request", "`id`", "what"), rows)
 
 
 def _pushes() -> str:

@@ -19,6 +19,7 @@ from tidings.run.settings.serving import (
     ProcessSettings,
     TelemetrySettings,
 )
+from tidings.run.settings.signs import SignsSettings
 
 Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
 Prefix = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{0,64}$")]
@@ -203,6 +204,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     process: ProcessSettings = field(default_factory=ProcessSettings)
     accounts: AccountsSettings = field(default_factory=AccountsSettings)
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    signs: SignsSettings = field(default_factory=SignsSettings)
     relay: RelaySettings = field(default_factory=RelaySettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)

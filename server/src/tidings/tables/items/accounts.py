@@ -24,12 +24,13 @@ USER_ROW = Item(
         "phone_verified": Flag(),
         "display_name": Text(256),
         "avatar_uri": Text(1024),
+        "last_seen": Text(8),
         "sessions_epoch": Number(9),
         "created_at": TIME,
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile; `sessions_epoch` goes up when all sessions are ended",
+    holds="identity and profile, who may see when he is there; `sessions_epoch` goes up when all sessions are ended",
 )
 # Carries no `phone_number`, or the index would show it beside the user.
 CLAIM = Item(

@@ -48,6 +48,14 @@ CONFIRM_USER = get(
     Role.AUTHORISES,
     "Is there such a user, and have all sessions been ended since this one began?",
 )
+CONFIRM_USERS = batch_get(
+    "users.confirm_many",
+    USERS,
+    "user_ids",
+    Role.AUTHORISES,
+    "Who of these lets others see when he is there? Asked when somebody watches them.",
+    consistency=Consistency.STRONG,
+)
 FIND_CLAIM = get(
     "users.find_claim", USERS, "phone#number", Role.AUTHORISES, "Whose number is this? Asked at login."
 )

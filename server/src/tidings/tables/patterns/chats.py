@@ -87,6 +87,15 @@ LIST_BLOCKS = query(
     "Whom a user blocks; asked before a direct chat is created.",
 )
 
+FIND_BLOCKS = batch_get(
+    "chats.find_blocks",
+    DELIVERY_STATE,
+    "(user_id, block#other) for each",
+    Role.AUTHORISES,
+    "Who of these blocks him? Asked when he watches them.",
+    consistency=Consistency.STRONG,
+)
+
 CHECK_MEMBER = get(
     "memberships.check",
     CHAT_MEMBERSHIPS,
