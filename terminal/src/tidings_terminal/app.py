@@ -55,6 +55,7 @@ class ChatApp(App[str]):
         self._client: Client | None = None
         self._is_due = self._is_loading = False
         self._reading = 0
+        self._said: dict[str, str] = {}
         self._away: asyncio.TimerHandle | None = None
 
     @override
@@ -110,7 +111,13 @@ class ChatApp(App[str]):
 
     def _show_bar(self) -> None:
         parts = [f"tidings · {self._user or '…'}", self.model.connection(time.monotonic()), self.model.hint]
-        self.query_one("#bar", Static).update("   ".join(filter(None, parts)))
+        self._say("#bar", "   ".join(filter(None, parts)))
+
+    def _say(self, where: str, text: str) -> None:
+        """Drawn only if it is another."""
+        if self._said.get(where) != text:
+            self._said[where] = text
+            self.query_one(where, Static).update(text)
 
     def _show_list(self) -> None:
         client, eyes = self._linked, self._eyes
@@ -129,7 +136,7 @@ class ChatApp(App[str]):
     def _show_thread(self, *, from_end: bool = False) -> None:
         chat, eyes = self._chat, self._eyes
         if chat is None:
-            self.query_one("#head", Static).update("no chats yet")
+            self._say("#head", "no chats yet")
             return
         row, others = chat.row, chat.members
         other = partner(row) if row else None
@@ -139,8 +146,8 @@ class ChatApp(App[str]):
             else ", ".join(others)
         )
         title = self.model.title(row, eyes.user) if row else chat.id
-        self.query_one("#head", Static).update(f"{title}   {about}" if about else title)
-        self.query_one("#typing", Static).update(words.typing(chat.typists))
+        self._say("#head", f"{title}   {about}" if about else title)
+        self._say("#typing", words.typing(chat.typists))
         lines = thread_lines(self.model.thread(chat.id), eyes, chat.status)
         self.query_one(ThreadPane).show(list(lines), from_end=from_end)
         self._see()
