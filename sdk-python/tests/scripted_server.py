@@ -60,6 +60,7 @@ class ScriptedServer:
     epoch: int = 0
     user: str = "anna"
     heartbeat_s: int = 25
+    now_ms: int = 1
     refusals: dict[str, str] = field(default_factory=dict)
     answers: dict[str, Callable[[Frame], Frame]] = field(default_factory=dict)
     logs: dict[str, list[Frame]] = field(default_factory=lambda: defaultdict(list))
@@ -70,6 +71,7 @@ class ScriptedServer:
     watch: Callable[[str, Frame], None] = lambda _kind, _body: None
     complaints: list[Exception] = field(default_factory=list)
     shut: tuple[int, bytes] | None = None
+    before_resumed: list[Frame] = field(default_factory=list)
     refuse_connect: list[tuple[Frame | None, int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -104,7 +106,12 @@ class ScriptedServer:
     def add(self, chat: str, by: str = "ben", **entry: object) -> Frame:
         """Somebody else's."""
         log = self.logs[chat]
-        made = {"sequence": len(log) + 1, "by": by, "at": 1, "client_message_id": f"{by}-{len(log)}"} | entry
+        made = {
+            "sequence": len(log) + 1,
+            "by": by,
+            "at": self.now_ms,
+            "client_message_id": f"{by}-{len(log)}",
+        } | entry
         log.append(made)
         return made
 
@@ -167,7 +174,8 @@ class ScriptedServer:
             "limits": limits,
         }
         await socket.send(msgspec.json.encode({"id": frame["id"], "ok": welcome}).decode())
-        await socket.send(msgspec.json.encode({"resumed": {"epoch": self.epoch}}).decode())
+        for frame in [*self.before_resumed, {"resumed": {"epoch": self.epoch}}]:
+            await socket.send(msgspec.json.encode(frame).decode())
         return True
 
     async def _received(self, socket: ServerConnection, number: int, frame: Frame) -> None:
@@ -267,21 +275,36 @@ class ScriptedServer:
                 return {"ok": {"sequence": entry["sequence"], "is_repeat": True}}
         if refusal := self.refusals.get(body.get("text", "")):
             return error(refusal)
-        kinds = {"send": "message", "redact": "redaction", "react": "reaction"}
-        entry = self.add(
-            body["chat"],
-            self.user,
-            kind=kinds.get(kind, kind),
-            text=body.get("text", ""),
-            client_message_id=body["client_message_id"],
-        )
+        if kind == "send":
+            said: Frame = {"text": body.get("text", "")}
+        else:
+            said = self.change(
+                kind, body["chat"], body["sequence"], body.get("text", ""), body.get("emoji", "")
+            )
+        entry = self.add(body["chat"], self.user, client_message_id=body["client_message_id"], **said)
         return {"ok": {"sequence": entry["sequence"]}}
+
+    def change(self, kind: str, chat: str, sequence: int, text: str = "", emoji: str = "") -> Frame:
+        """What the entry of a change says; the message is changed, if there is one."""
+        changes: dict[str, Frame] = {
+            "edit": {"text": text, "edited_at": 2},
+            "redact": {"text": "", "state": "redacted"},
+            "react": {"reactions": [{"emoji": emoji, "count": 1}]},
+        }
+        now = changes[kind]
+        found = [entry for entry in self.logs[chat] if entry["sequence"] == sequence]
+        for entry in found:
+            entry.update(now)
+            now = {name: entry[name] for name in ("text", "state", "edited_at", "reactions") if name in entry}
+        kinds = {"redact": "redaction", "react": "reaction"}
+        changed = {"changed": now} if found else {}
+        return {"kind": kinds.get(kind, kind), "refers_to": sequence, **changed}
 
     def _page(self, body: Frame) -> Frame:
         log, limit = self.logs[body["chat"]], body.get("limit", 50)
-        after = body.get("after", max(0, len(log) - limit))
-        entries = [self.told(entry) for entry in log[after : after + limit]]
+        end = min(body.get("before", len(log) + 1) - 1, len(log))
+        after = body.get("after", max(0, end - limit))
+        entries = [self.told(entry) for entry in log[after : min(end, after + limit)]]
         up_to = after + len(entries)
-        return {
-            "ok": {"after": after, "up_to": up_to, "entries": entries[::-1], "has_newer": up_to < len(log)}
-        }
+        page: Frame = {"after": after, "up_to": up_to, "entries": entries[::-1]}
+        return {"ok": page | {"has_newer": up_to < len(log), "has_older": after > 0}}

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted_server import ScriptedServer
 
-from tidings_sdk import Client, MemoryStore, MessageAdded, MessageChanged, StateChanged
-from tidings_sdk.frames.signs import TypingPush
+from tidings_sdk import Client, MemoryStore, MessageAdded, MessageChanged, StateChanged, TypingChanged
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 """A script that fails takes seconds; it is short enough to read as it is."""
@@ -145,7 +144,7 @@ async def test_signs_of_others_and_states_of_the_connection_are_events_too() -> 
             "resuming",
             "live",
         ]
-        assert seen[-1] == TypingPush(chat="g1", user="ben")
+        assert seen[-1] == TypingChanged("g1", ("ben",))
 
 
 async def test_history_begins_a_chat_that_was_unknown_and_moves_no_other_position() -> None:

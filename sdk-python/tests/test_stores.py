@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidings_sdk import FileStore, MemoryStore, StoreInUse
+from tidings_sdk import ChatRow, FileStore, MemoryStore, StoreInUse
 from tidings_sdk.frames.writing import Edit, React, Redact, Send
 from tidings_sdk.outbox import Row
 from tidings_sdk.stores.port import Owner, Store
@@ -57,6 +57,18 @@ def test_positions_go_with_their_epoch(again: Callable[[], Store]) -> None:
     again().close()
 
 
+def test_the_chat_list_comes_back_and_goes_with_its_epoch(again: Callable[[], Store]) -> None:
+    store = again()
+    store.own(Owner("anna", "d", 0))
+    rows = [ChatRow(chat=chat, head=3, name="Grüße", members=("ben",)) for chat in ("g1", "g2", "g3")]
+    store.keep_chats({row.chat: row for row in rows})
+    store.keep_chats({"g2": None, "g9": None})
+    assert sorted(again().load().chats, key=lambda row: row.chat) == [rows[0], rows[2]]
+    again().own(Owner("anna", "d", 1))
+    assert again().load().chats == []
+    again().close()
+
+
 def test_a_file_is_for_one_client_and_for_its_owner_alone(tmp_path: Path) -> None:
     store = FileStore(tmp_path / "outbox")
     with pytest.raises(StoreInUse):
@@ -69,7 +81,7 @@ def test_a_file_is_for_one_client_and_for_its_owner_alone(tmp_path: Path) -> Non
 def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path: Path) -> None:
     script = f"""
 import os, signal
-from tidings_sdk import FileStore
+from tidings_sdk import ChatRow, FileStore
 from tidings_sdk.outbox import Row
 from tidings_sdk.frames.writing import Send
 store = FileStore({str(tmp_path / "outbox")!r})

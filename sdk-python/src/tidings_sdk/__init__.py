@@ -21,20 +21,23 @@ from tidings_sdk.events import (
     Event,
     MessageAdded,
     MessageChanged,
+    Presence,
+    ReadElsewhere,
     Restored,
     SendRefused,
     Sent,
     StateChanged,
+    TicksChanged,
+    TypingChanged,
 )
 from tidings_sdk.frames.notices import InboxCounts, InboxNews, Notice, NoticePage
 from tidings_sdk.frames.reading import ChatRow, Entry, HistoryPage, Reaction
-from tidings_sdk.frames.signs import PresencePush, TypingPush
-from tidings_sdk.frames.watermarks import Receipts
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.sending import Sending
 from tidings_sdk.session import Patience
 from tidings_sdk.stores.file import FileStore
 from tidings_sdk.stores.memory import MemoryStore
+from tidings_sdk.ticks import Status, Tick
 
 __all__ = [
     "Chat",
@@ -59,9 +62,9 @@ __all__ = [
     "NoticePage",
     "OutboxFull",
     "Patience",
-    "PresencePush",
+    "Presence",
     "Reaction",
-    "Receipts",
+    "ReadElsewhere",
     "Refused",
     "Restored",
     "SendRefused",
@@ -69,10 +72,13 @@ __all__ = [
     "Sent",
     "State",
     "StateChanged",
+    "Status",
     "Stopped",
     "StoreInUse",
+    "Tick",
+    "TicksChanged",
     "TidingsError",
-    "TypingPush",
+    "TypingChanged",
     "Unsettled",
     "WrongStore",
 ]

@@ -4,18 +4,21 @@ from collections.abc import Sequence
 from typing import Protocol, final
 
 from tidings_sdk.fields import Data
-from tidings_sdk.frames.reading import History, HistoryPage
+from tidings_sdk.frames.reading import ChatRow, History, HistoryPage
 from tidings_sdk.frames.shape import Body
-from tidings_sdk.frames.signs import Typing
 from tidings_sdk.frames.watermarks import Read
 from tidings_sdk.frames.writing import Edit, React, Redact, Send
 from tidings_sdk.keys import new_key
 from tidings_sdk.outbox import Request
 from tidings_sdk.sending import Sending
+from tidings_sdk.signs import Signs
+from tidings_sdk.ticks import Status
 
 
 class Desk(Protocol):
     """What a chat needs of its client."""
+
+    signs: Signs
 
     def put(self, request: Request) -> Sending: ...
     async def request(self, body: Body) -> Body: ...
@@ -101,7 +104,37 @@ class Chat:
 
     async def read(self, sequence: int) -> None:
         """The user has read up to here."""
-        await self._desk.request(Read(chat=self.id, sequence=sequence))
+        asked = Read(chat=self.id, sequence=sequence)
+        self._desk.signs.reads(self.id, sequence)
+        await self._desk.request(asked)
+        self._desk.signs.has_read(self.id, sequence)
 
-    async def typing(self, *, is_typing: bool = True) -> None:
-        await self._desk.request(Typing(chat=self.id, is_typing=is_typing))
+    def watch(self) -> None:
+        """Ticks and typing of this chat, from now on and after each reconnect. Entries come without it."""
+        self._desk.signs.watch(chats=(self.id,))
+
+    def unwatch(self) -> None:
+        self._desk.signs.unwatch(chats=(self.id,))
+
+    def status(self, sequence: int) -> Status:
+        """Of a message of one's own, as far as is known; `TicksChanged` says when it may be another."""
+        return self._desk.signs.status(self.id, sequence)
+
+    @property
+    def row(self) -> ChatRow | None:
+        """The chat as the user's list shows it."""
+        return self._desk.signs.chats.row(self.id)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Who is there, if the chat is watched and not large."""
+        return self._desk.signs.members(self.id)
+
+    @property
+    def typists(self) -> tuple[str, ...]:
+        """Who types now, if the chat is watched."""
+        return self._desk.signs.typists(self.id)
+
+    def typing(self, *, is_typing: bool = True) -> None:
+        """At every key, if you like: it is told every few seconds. Ends by itself, and with a message."""
+        self._desk.signs.type(self.id, is_typing=is_typing)

@@ -10,9 +10,11 @@ from tidings_sdk.connection import State
 from tidings_sdk.credentials import Credentials, Provider
 from tidings_sdk.device import Device
 from tidings_sdk.errors import Stopped
-from tidings_sdk.events import Event
+from tidings_sdk.events import Event, Presence
+from tidings_sdk.frames.reading import ChatRow
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.session import Dialling, Patience
+from tidings_sdk.signs import Appearance
 from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.stores.port import Store
 
@@ -75,6 +77,25 @@ class Client:
     def inbox(self, name: str = "default") -> Inbox:
         """The same one each time. Changes of it come with the events, once something was asked of it."""
         return self._running.inboxes.get(name)
+
+    def chats(self) -> list[ChatRow]:
+        """The user's chats as this device knows them, kept current: pinned first, then newest activity first."""
+        return self._running.signs.chats.rows()
+
+    def watch(self, *users: str) -> None:
+        """Presence of these users, from now on and after each reconnect. Chats have a `watch` of their own."""
+        self._running.signs.watch(users=users)
+
+    def unwatch(self, *users: str) -> None:
+        self._running.signs.unwatch(users=users)
+
+    def presence(self, user: str) -> Presence | None:
+        """Of a watched user; None: not told yet, or there is no connection that could tell."""
+        return self._running.signs.presence(user)
+
+    def appear(self, appearance: Appearance) -> None:
+        """How the user is there on this device, now and after each reconnect; at first `online`."""
+        self._running.signs.appear(appearance)
 
     def events(self) -> AsyncIterator[Event]:
         """For one reader. An event counts as given when the next one is asked for; what was not comes again after

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Coroutine
 from itertools import batched
 from typing import Any, final
 
+from tidings_sdk.chat_list import ChatList
 from tidings_sdk.codec import check
 from tidings_sdk.connection import State
 from tidings_sdk.credentials import Credentials
@@ -16,14 +17,14 @@ from tidings_sdk.frames.connecting import Welcome
 from tidings_sdk.frames.notices import InboxNews
 from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.frames.signs import PresencePush, TypingPush
-from tidings_sdk.frames.watermarks import Ack, Receipts
+from tidings_sdk.frames.watermarks import Ack
 from tidings_sdk.inbox import Inboxes
 from tidings_sdk.lanes import Lanes, new_backoff
 from tidings_sdk.outbox import Accepted, Outbox, Request, Row
 from tidings_sdk.positions import Positions
 from tidings_sdk.sending import Sending
 from tidings_sdk.session import Dialling, Session
+from tidings_sdk.signs import Signs
 from tidings_sdk.stores.port import Owner, Store
 
 _KEEP_EVERY_S = 1.0
@@ -53,6 +54,13 @@ class Device:
         self._settled = asyncio.Event()
         self._name = dialling.device
         self._session = Session(dialling, credentials, self)
+        self.signs = Signs(
+            self._session,
+            ChatList(kept.chats),
+            user=lambda: self.user,
+            offer=self._feed.offer,
+            start=self._start,
+        )
         patience = dialling.patience
         backoff = new_backoff(patience.backoff_first_s, patience.backoff_longest_s)
         self._lanes = Lanes(
@@ -75,6 +83,7 @@ class Device:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.signs.close()
         self._end(None)
         self._store_positions()
         self._store.close()
@@ -118,6 +127,7 @@ class Device:
         self._outbox.add(row)
         sending = self._sendings[row.chat, row.key] = Sending(request)
         self._lanes.wake(row.chat)
+        self.signs.sent(row.chat)
         return sending
 
     async def request(self, body: Body) -> Body:
@@ -167,6 +177,7 @@ class Device:
         for chat in self._positions.behind():
             self._filling.wake(chat)
         self._start(self.inboxes.ask_again())
+        self.signs.went_live()
 
     def pushed(self, body: Body) -> None:
         match body:
@@ -182,12 +193,13 @@ class Device:
                     self._heads[row.chat] = row.head
             case InboxNews():
                 self.inboxes.pushed(body)
-            case Receipts() | TypingPush() | PresencePush():
-                self._feed.offer(body)
+            case _:
+                self.signs.pushed(body)
 
     def state_changed(self, event: StateChanged) -> None:
         self.state = event.state
         self._feed.offer(event)
+        self.signs.state_changed(event.state)
 
     def accepted(self, row: Row, outcome: Accepted) -> None:
         sent = Sent(row.chat, row.key, outcome.sequence, outcome.is_repeat)
@@ -220,11 +232,13 @@ class Device:
 
     def _row(self, row: ChatRow) -> None:
         self._positions.committed(row.chat, row.head)
-        self._feed.offer(row)
+        self.signs.pushed(row)
 
     def _give(self, chat: str, entries: list[Entry]) -> None:
+        """The entries first: there is room for them, and signs may be lost."""
         for entry in entries:
             self._feed.offer(of_entry(chat, entry))
+        self.signs.gave(chat, entries)
 
     def _restored(self, epoch: int) -> None:
         self._positions.forget()
@@ -232,6 +246,7 @@ class Device:
         self._taken.clear()
         self._heads.clear()
         self._feed.forget_entries()
+        self.signs.restored()
         self._feed.offer(Restored(epoch))
 
     async def _keep_positions(self) -> None:
@@ -247,7 +262,10 @@ class Device:
             self._session.say(Ack(delivered=dict(some)))
 
     def _store_positions(self) -> None:
+        """The list first: if it is lost, entries that it should know come again."""
         moved, self._moved = self._moved, {}
+        if changed := self.signs.chats.changed():
+            self._store.keep_chats(changed)
         if moved:
             self._store.keep_positions(moved)
 

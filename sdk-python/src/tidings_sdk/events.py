@@ -6,8 +6,6 @@ from tidings_sdk.connection import State
 from tidings_sdk.errors import NotSent
 from tidings_sdk.frames.notices import InboxNews
 from tidings_sdk.frames.reading import ChatRow, Entry
-from tidings_sdk.frames.signs import PresencePush, TypingPush
-from tidings_sdk.frames.watermarks import Receipts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +67,41 @@ class Restored:
     epoch: int
 
 
+@dataclass(frozen=True, slots=True)
+class TicksChanged:
+    """Members of a watched chat got further, came or went: `chat.status` of its messages may be another now."""
+
+    chat: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadElsewhere:
+    """The user has read up to here on another device: a badge that is shown can go."""
+
+    chat: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypingChanged:
+    """Who types in the chat now; nobody, if it is empty."""
+
+    chat: str
+    users: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """How a watched user is there: `online`, `away`, `offline`. `last_seen_at`: if he is not, and lets it be told."""
+
+    user: str
+    status: str
+    last_seen_at: int | None = None
+
+
 type LogEvent = MessageAdded | MessageChanged | ChatChanged
-type Event = (
-    LogEvent
-    | Sent
-    | SendRefused
-    | StateChanged
-    | Restored
-    | ChatRow
-    | Receipts
-    | TypingPush
-    | PresencePush
-    | InboxNews
-)
+type Sign = TicksChanged | ReadElsewhere | TypingChanged | Presence
+type Event = LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Sign | InboxNews
 
 LOG_EVENTS = (MessageAdded, MessageChanged, ChatChanged)
 _CHANGES = frozenset({"edit", "redaction", "reaction"})

@@ -5,6 +5,7 @@ import pty
 import re
 import signal
 import subprocess
+import termios
 import threading
 from pathlib import Path
 
@@ -15,8 +16,17 @@ DEADLINE_S = 180.0
 
 
 class Terminal:
-    def __init__(self, command: list[str], directory: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        directory: Path,
+        environment: dict[str, str],
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        """`size`: rows and columns."""
         ours, theirs = pty.openpty()
+        if size is not None:
+            termios.tcsetwinsize(ours, size)
         self.popen = subprocess.Popen(
             command,
             stdin=theirs,

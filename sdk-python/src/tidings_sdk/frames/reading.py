@@ -95,13 +95,17 @@ class HistoryPage(Body, frozen=True, kw_only=True):
 
 
 class ChatRow(Body, frozen=True, kw_only=True):
-    """A row of the chat list: a chat that the device did not know, or whose row has changed."""
+    """A row of the chat list: a chat that the device did not know, or whose row has changed.
+
+    `members`: a few of the others; of a direct chat the other one.
+    """
 
     chat: str
     head: int
     unread: int = 0
     read: int = 0
     name: str | None = None
+    members: tuple[str, ...] = ()
     at: int | None = None
     by: str | None = None
     preview: str | None = None

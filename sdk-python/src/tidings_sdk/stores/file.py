@@ -7,6 +7,7 @@ from typing import Final, final
 import msgspec
 
 from tidings_sdk.errors import StoreInUse
+from tidings_sdk.frames.reading import ChatRow
 from tidings_sdk.frames.table import NAME_OF, REQUESTS
 from tidings_sdk.outbox import Row
 from tidings_sdk.stores.port import Kept, Owner
@@ -21,6 +22,7 @@ CREATE TABLE IF NOT EXISTS outbox (
     UNIQUE (chat, key)
 );
 CREATE TABLE IF NOT EXISTS positions (chat TEXT PRIMARY KEY, position INTEGER);
+CREATE TABLE IF NOT EXISTS chats (chat TEXT PRIMARY KEY, row BLOB);
 """
 
 
@@ -43,16 +45,20 @@ class FileStore:
         owner = self._file.execute("SELECT user, device, epoch FROM owner").fetchone()
         rows = self._file.execute("SELECT kind, request, epoch FROM outbox ORDER BY number")
         positions = self._file.execute("SELECT chat, position FROM positions")
+        chats = self._file.execute("SELECT row FROM chats")
         return Kept(
             Owner(*owner) if owner else None,
             [_row(kind, request, epoch) for kind, request, epoch in rows],
             dict(positions),
+            [msgspec.json.decode(row, type=ChatRow) for (row,) in chats],
         )
 
     def own(self, owner: Owner) -> None:
         with self._file:
             self._file.execute("BEGIN")
-            self._file.execute("DELETE FROM positions WHERE (SELECT epoch FROM owner) <> ?", (owner.epoch,))
+            for of_an_epoch in ("positions", "chats"):
+                gone = f"DELETE FROM {of_an_epoch} WHERE (SELECT epoch FROM owner) <> ?"  # noqa: S608 - our own names
+                self._file.execute(gone, (owner.epoch,))
             self._file.execute(
                 "INSERT OR REPLACE INTO owner VALUES (1, ?, ?, ?)", (owner.user, owner.device, owner.epoch)
             )
@@ -76,6 +82,14 @@ class FileStore:
         with self._file:
             self._file.execute("BEGIN")
             self._file.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", positions.items())
+
+    def keep_chats(self, changed: dict[str, ChatRow | None]) -> None:
+        there = [(chat, msgspec.json.encode(row)) for chat, row in changed.items() if row is not None]
+        gone = [(chat,) for chat, row in changed.items() if row is None]
+        with self._file:
+            self._file.execute("BEGIN")
+            self._file.executemany("INSERT OR REPLACE INTO chats VALUES (?, ?)", there)
+            self._file.executemany("DELETE FROM chats WHERE chat = ?", gone)
 
     def close(self) -> None:
         self._file.close()

@@ -2,6 +2,7 @@
 
 from typing import final
 
+from tidings_sdk.frames.reading import ChatRow
 from tidings_sdk.outbox import Row
 from tidings_sdk.stores.port import Kept, Owner
 
@@ -14,13 +15,15 @@ class MemoryStore:
         self._owner: Owner | None = None
         self._rows: dict[tuple[str, str], Row] = {}
         self._positions: dict[str, int] = {}
+        self._chats: dict[str, ChatRow] = {}
 
     def load(self) -> Kept:
-        return Kept(self._owner, list(self._rows.values()), dict(self._positions))
+        return Kept(self._owner, list(self._rows.values()), dict(self._positions), list(self._chats.values()))
 
     def own(self, owner: Owner) -> None:
         if self._owner is not None and self._owner.epoch != owner.epoch:
             self._positions.clear()
+            self._chats.clear()
         self._owner = owner
 
     def add(self, row: Row) -> None:
@@ -34,6 +37,11 @@ class MemoryStore:
 
     def keep_positions(self, positions: dict[str, int]) -> None:
         self._positions.update(positions)
+
+    def keep_chats(self, changed: dict[str, ChatRow | None]) -> None:
+        self._chats.update({chat: row for chat, row in changed.items() if row is not None})
+        for chat in [chat for chat, row in changed.items() if row is None]:
+            self._chats.pop(chat, None)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -107,6 +107,7 @@ def _row(listed: Listed) -> ChatRow:
         unread=listed.unread,
         read=listed.read_sequence,
         name=listed.name,
+        members=listed.members,
         at=listed.at_ms,
         by=last.sender if last else None,
         preview=last.text if last and last.text else None,

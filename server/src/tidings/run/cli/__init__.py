@@ -1,8 +1,13 @@
-"""The `tidings` command. Commands are loaded when they are called, so that `--help` is quick."""
+"""The `tidings` command. Commands are loaded when they are called, so that `--help` is quick.
+
+Other packages bring commands of their own by an entry point: nothing of the server knows them.
+"""
 
 import importlib
 import sys
-from typing import override
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, override
 
 import click
 
@@ -27,24 +32,42 @@ COMMANDS = {
     "user": "Users and their sessions.",
 }
 
+BROUGHT: Final = "tidings.commands"
+"""The group of entry points. What such a command does is said by the summary of the package that brings it."""
+
+
+@cache
+def brought() -> dict[str, EntryPoint]:
+    """Commands of other packages; one of ours is not replaced."""
+    return {found.name: found for found in entry_points(group=BROUGHT) if found.name not in COMMANDS}
+
+
+def _summary(found: EntryPoint) -> str:
+    told = found.dist.metadata["Summary"] if found.dist else ""
+    return f"{told}." if told else f"Of {found.value}."
+
 
 class _Lazy(click.Group):
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return sorted({*COMMANDS, *brought()})
 
     @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"tidings.run.cli.{cmd_name}")
-        command: click.Command = module.group
-        return command
+        command: click.Command
+        if cmd_name in COMMANDS:
+            command = importlib.import_module(f"tidings.run.cli.{cmd_name}").group
+            return command
+        if cmd_name in brought():
+            command = brought()[cmd_name].load()
+            return command
+        return None
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        told = COMMANDS | {name: _summary(found) for name, found in brought().items()}
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+            formatter.write_dl(sorted(told.items()))
 
 
 @click.command(cls=_Lazy)

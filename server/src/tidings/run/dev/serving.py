@@ -4,7 +4,7 @@ import asyncio
 from time import monotonic
 
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.run.cli import COMMANDS
+from tidings.run.cli import brought
 from tidings.run.dev import code, town
 from tidings.run.dev.keeper import GivenUpError
 from tidings.run.dev.keys import DevKeys, found_tenant
@@ -77,7 +77,7 @@ class Serving:
             f"  kept     data and logs in {self.place.home}; `tidings dev --fresh` forgets them",
             "  stop     Ctrl-C" + (f"; a change of the code restarts {names}" if watches else ""),
         ]
-        if "chat" in COMMANDS:
+        if "chat" in brought():
             lines.insert(3, "  chat     tidings chat --as anna, in another terminal; --as ben in a third")
         self.voice.tell(f"ready in {monotonic() - self._began:.1f} s", "bold green")
         for line in lines:

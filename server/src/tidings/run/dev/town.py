@@ -33,8 +33,9 @@ class Town:
             await self._ask("POST", "/v1/users", self._keys.server, {"id": user, "display_name": name})
         direct = await self._as("anna", "POST", "/v1/directs", {"user": "ben"})
         chats = {"direct": str(direct["id"]), "group": await self._group()}
-        await self._talk(chats["direct"], "direct", _DIRECT_TALK)
+        # the direct chat last: newest activity comes first in a list, and two who try it begin there
         await self._talk(chats["group"], "group", _GROUP_TALK)
+        await self._talk(chats["direct"], "direct", _DIRECT_TALK)
         return chats
 
     async def _group(self) -> str:

@@ -13,6 +13,7 @@ from tidings.wire.fields import (
     Milliseconds,
     Position,
     Sequence,
+    UserName,
 )
 from tidings.wire.frames.shape import Asked, Body
 
@@ -107,13 +108,17 @@ class HistoryPage(Body, frozen=True, kw_only=True):
 
 
 class ChatRow(Body, frozen=True, kw_only=True):
-    """A row of the chat list: a chat that the device did not know, or whose row has changed."""
+    """A row of the chat list: a chat that the device did not know, or whose row has changed.
+
+    `members`: a few of the others; of a direct chat the other one.
+    """
 
     chat: ChatName
     head: Position
     unread: int = 0
     read: Position = 0
     name: str | None = None
+    members: tuple[UserName, ...] = ()
     at: Milliseconds | None = None
     by: str | None = None
     preview: str | None = None

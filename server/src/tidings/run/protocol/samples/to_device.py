@@ -103,7 +103,8 @@ PUSHES: Final = (
         "chats",
         "Rows of chats that the device did not know, newest first.",
         '{"chats":{"rows":[{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","head":9,"unread":3,"read":5,"name":"us",'
-        '"at":1763184004000,"by":"cleo","preview":"see you"},{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","head":44}]}}',
+        '"at":1763184004000,"by":"cleo","preview":"see you"},{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","head":44,'
+        '"members":["ben"]}]}}',
     ),
     sample(
         "resumed", "All that was missed has been pushed; the connection is live.", '{"resumed":{"epoch":0}}'

@@ -1,0 +1,42 @@
+"""Typing ends by itself, is told now and then, and never for longer than it lasts."""
+
+from math import inf
+
+from tidings_sdk.typists import ENDS_AFTER_S, TELL_EVERY_S, OwnTyping, Typists
+
+
+def test_it_ends_after_some_seconds_without_another_sign() -> None:
+    typists = Typists()
+    assert typists.heard("g1", "ben", 0.0)
+    assert not typists.heard("g1", "ben", 4.0)
+    assert typists.due_at == 4.0 + ENDS_AFTER_S
+    assert typists.end_those_due(9.9) == set()
+    assert typists.of("g1") == ("ben",)
+    assert typists.end_those_due(10.0) == {"g1"}
+    assert (typists.of("g1"), typists.due_at) == ((), inf)
+
+
+def test_it_ends_when_he_stops_and_chats_are_apart() -> None:
+    typists = Typists()
+    typists.heard("g1", "ben", 0.0)
+    typists.heard("g2", "ben", 0.0)
+    assert typists.stopped("g1", "ben")
+    assert not typists.stopped("g1", "ben")
+    assert (typists.of("g1"), typists.of("g2")) == ((), ("ben",))
+
+
+def test_ones_own_is_told_every_few_seconds_whatever_the_keys() -> None:
+    own, told = OwnTyping(), 0
+    for tenth in range(100):
+        told += own.begins("g1", tenth / 10)
+    assert told == 1 + int(9.9 / TELL_EVERY_S)
+
+
+def test_the_end_is_told_only_while_others_see_it() -> None:
+    own = OwnTyping()
+    assert not own.ends("g1", 0.0)
+    own.begins("g1", 1.0)
+    assert own.ends("g1", 2.0)
+    assert not own.ends("g1", 2.1)
+    assert own.begins("g1", 2.2), "a new beginning is told at once"
+    assert not own.ends("g1", 3.0 + ENDS_AFTER_S)

@@ -1,0 +1,130 @@
+"""What the screen shows, apart from how: the open chat, threads, the connection and what was caught up with. Pure.
+
+Events of the SDK go in. What the SDK keeps itself (rows, ticks, typing, presence) is asked of it when a view is made.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from tidings_sdk import (
+    ChatChanged,
+    ChatRow,
+    Event,
+    MessageAdded,
+    MessageChanged,
+    Presence,
+    Restored,
+    SendRefused,
+    Sent,
+    State,
+    StateChanged,
+)
+from tidings_terminal import words
+from tidings_terminal.thread import Thread
+
+_HINT_S: Final = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLine:
+    """A row of the list, in words."""
+
+    chat: str
+    title: str
+    preview: str
+    when: str
+    unread: int
+    mark: str
+    is_muted: bool
+    is_open: bool
+
+
+@final
+@dataclass(slots=True)
+class Model:
+    open: str | None = None
+    state: State = State.CONNECTING
+    next_try_at: float | None = None
+    hint: str = ""
+    threads: dict[str, Thread] = field(default_factory=dict)
+    drafts: dict[str, str] = field(default_factory=dict)
+    _hint_until: float = 0.0
+    _missed: int | None = None
+    _was_live: bool = False
+    _others: dict[str, str] = field(default_factory=dict)
+
+    def thread(self, chat: str) -> Thread:
+        return self.threads.setdefault(chat, Thread(chat))
+
+    def apply(self, event: Event, user: str, now: float) -> None:
+        match event:
+            case MessageAdded(chat, entry):
+                self.thread(chat).came(entry)
+                if self._missed is not None and entry.by != user:
+                    self._missed += 1
+            case MessageChanged(chat, entry) | ChatChanged(chat, entry):
+                self.thread(chat).came(entry)
+            case Sent(chat, key, sequence):
+                self.thread(chat).sent(key, sequence)
+            case SendRefused(chat, key, error):
+                self.thread(chat).refused(key, error.code)
+                self.say(f"not done: {error.code}", now)
+            case StateChanged():
+                self._moved(event, now)
+            case Restored():
+                self.threads.clear()
+                self.say("the server was restored from a backup: read anew", now)
+
+    def say(self, hint: str, now: float) -> None:
+        """For some seconds, in the bar at the top."""
+        self.hint, self._hint_until = hint, now + _HINT_S
+
+    def tick(self, now: float) -> None:
+        if self.hint and now >= self._hint_until:
+            self.hint = ""
+
+    def connection(self, now: float) -> str:
+        wait_s = None if self.next_try_at is None else self.next_try_at - now
+        return words.connection(self.state, wait_s)
+
+    def title(self, row: ChatRow, user: str) -> str:
+        """Its name; else who is in it; else who wrote last."""
+        if row.by and row.by != user:
+            self._others[row.chat] = row.by
+        others = row.members or tuple(filter(None, [self._others.get(row.chat)]))
+        return words.one_line(row.name or "") or ", ".join(others) or row.chat
+
+    def _moved(self, event: StateChanged, now: float) -> None:
+        self.state = event.state
+        self.next_try_at = None if event.wait_s is None else now + event.wait_s
+        if event.state is State.RESUMING:
+            self._missed = 0 if self._was_live else None
+        elif event.state is State.LIVE:
+            if self._was_live and self._missed is not None:
+                self.say(words.caught_up(self._missed), now)
+            self._was_live, self._missed = True, None
+
+
+def partner(row: ChatRow) -> str | None:
+    """The other one of a direct chat: it has no name of its own."""
+    return row.members[0] if row.name is None and len(row.members) == 1 else None
+
+
+def partners(rows: Iterable[ChatRow]) -> set[str]:
+    return {other for row in rows if (other := partner(row))}
+
+
+def line_of(row: ChatRow, title: str, when: str, presence: Presence | None, *, is_open: bool) -> ChatLine:
+    said = words.one_line(row.preview or "")
+    is_direct = partner(row) is not None
+    return ChatLine(
+        chat=row.chat,
+        title=title,
+        preview=f"{row.by}: {said}" if said and row.by and not is_direct else said,
+        when=when,
+        unread=row.unread,
+        mark=words.mark(presence) if is_direct else " ",
+        is_muted=row.is_muted,
+        is_open=is_open,
+    )

@@ -1,0 +1,161 @@
+"""The parts of the screen: chat list, thread, the line one writes in. They show what they are given and decide nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final, override
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from tidings_terminal.model import ChatLine
+from tidings_terminal.views import Line, chat_row
+
+MAX_TEXT_CHARS: Final = 4_096
+_NEAR_TOP: Final = 2
+
+
+class ChatPane(OptionList):
+    """The user's chats, two lines each."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id, markup=False)
+        self._shown: list[ChatLine] = []
+        self._shown_width = 0
+
+    def show(self, lines: Sequence[ChatLine], chosen: str | None) -> None:
+        width = self.scrollable_content_region.width - 1
+        if list(lines) != self._shown or width != self._shown_width:
+            self._shown, self._shown_width = list(lines), width
+            self.set_options([Option(chat_row(line, width), id=line.chat) for line in lines])
+        index = next((n for n, line in enumerate(lines) if line.chat == chosen), None)
+        if index is not None and self.highlighted != index:
+            self.highlighted = index
+
+
+class ThreadPane(OptionList):
+    """One chat. Stays at its end while it is there; asks for older messages when somebody scrolls to the top."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "app.edit", "Edit"),
+        Binding("r", "app.react", "React"),
+        Binding("t", "app.redact", "Take back"),
+    ]
+
+    class WantsOlder(Message):
+        pass
+
+    class ReachedEnd(Message):
+        pass
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id, markup=False)
+        self._shown: list[Line] = []
+        self._follows = True
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.scroll_offset.y >= self.max_scroll_y - 1
+
+    @property
+    def chosen(self) -> int | None:
+        """The message under the cursor, while the cursor is here."""
+        if not self.has_focus or self.highlighted is None:
+            return None
+        return self._shown[self.highlighted].sequence
+
+    def show(self, lines: Sequence[Line], *, from_end: bool = False) -> None:
+        below = self.max_scroll_y - self.scroll_offset.y
+        self._follows = was_at_end = from_end or self.is_at_end
+        old, self._shown = self._shown, list(lines)
+        if [line.id for line in lines[: len(old)]] == [line.id for line in old]:
+            self._follow(old)
+        else:
+            self._rebuild(old)
+        if was_at_end:
+            self.call_after_refresh(self.scroll_end, animate=False)
+        elif len(lines) != len(old):
+            self.call_after_refresh(self._keep_place, below)
+
+    def _follow(self, old: list[Line]) -> None:
+        for index, (before, now) in enumerate(zip(old, self._shown, strict=False)):
+            if before.content != now.content:
+                self.replace_option_prompt_at_index(index, now.content)
+        self.add_options([_option(line) for line in self._shown[len(old) :]])
+
+    def _rebuild(self, old: list[Line]) -> None:
+        held = old[self.highlighted].id if self.highlighted is not None and old else None
+        self.set_options([_option(line) for line in self._shown])
+        self.highlighted = next((n for n, line in enumerate(self._shown) if line.id == held), None)
+
+    def _keep_place(self, below: int) -> None:
+        """Older ones have come above: what was looked at stays where it was."""
+        self.scroll_to(y=self.max_scroll_y - below, animate=False)
+
+    @override
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < old_value and new_value <= _NEAR_TOP:
+            self.post_message(self.WantsOlder())
+        if self.is_at_end:
+            self.post_message(self.ReachedEnd())
+
+    def on_resize(self, _: events.Resize) -> None:
+        """Lines are wrapped anew; who was at the end stays there."""
+        if self._follows:
+            self.call_after_refresh(self.scroll_end, animate=False)
+
+    def on_focus(self, _: events.Focus) -> None:
+        last = next((n for n in reversed(range(len(self._shown))) if self._shown[n].sequence), None)
+        if self.highlighted is None and last is not None:
+            self.highlighted = last
+
+    def on_blur(self, _: events.Blur) -> None:
+        self.highlighted = None
+
+
+def _option(line: Line) -> Option:
+    return Option(line.content, id=line.id, disabled=line.sequence is None)
+
+
+class Doing(StrEnum):
+    SEND = "send"
+    EDIT = "edit"
+    REACT = "react"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What Enter does. `sequence`: to which message."""
+
+    doing: Doing = Doing.SEND
+    sequence: int = 0
+
+
+class Composer(Input):
+    """The line one writes in. Escape leaves what was begun."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "app.edit", "Edit last")]
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id, max_length=MAX_TEXT_CHARS, select_on_focus=False)
+        self.task_now = Task()
+        self.begin(Task())
+
+    def begin(self, task: Task, text: str = "") -> None:
+        self.task_now, self.value = task, text
+        self.cursor_position = len(text)
+        self.placeholder = {
+            Doing.SEND: "Write, and Enter",
+            Doing.EDIT: "Other words, and Enter; Esc to leave it",
+            Doing.REACT: "An emoji, or Enter for 👍; Esc to leave it",
+        }[task.doing]
+        self.set_class(task.doing is not Doing.SEND, "-changing")
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "escape" and (self.value or self.task_now.doing is not Doing.SEND):
+            event.stop()
+            self.begin(Task())

@@ -1,0 +1,151 @@
+"""One chat as it is read: messages in order, what waits to be sent, and what has changed since. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, final
+
+from tidings_sdk import Entry, HistoryPage, Reaction
+
+_SHOWN_KINDS: Final = frozenset({"create", "join", "leave", "rename", "role"})
+_MAX_LINES: Final = 2_000
+"""Of a chat that stays open for days; older ones are read again when somebody scrolls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """As it is now. `happening` is the entry itself, of what is no message."""
+
+    sequence: int
+    by: str
+    at: int
+    text: str = ""
+    state: str = "there"
+    has_data: bool = False
+    is_edited: bool = False
+    reactions: tuple[Reaction, ...] = ()
+    happening: Entry | None = None
+
+    @property
+    def can_change(self) -> bool:
+        return self.happening is None and self.state == "there"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Of one's own: on its way, sent but not seen yet (`sequence`), or refused."""
+
+    key: str
+    text: str
+    sequence: int | None = None
+    refused: str = ""
+
+
+@final
+@dataclass(slots=True)
+class Thread:
+    chat: str
+    has_older: bool = True
+    is_loaded: bool = False
+    waiting: list[Waiting] = field(default_factory=list)
+    _messages: dict[int, Message] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> list[Message]:
+        return [self._messages[sequence] for sequence in sorted(self._messages)]
+
+    @property
+    def oldest(self) -> int | None:
+        return min(self._messages, default=None)
+
+    @property
+    def newest(self) -> int:
+        return max(self._messages, default=0)
+
+    def page(self, page: HistoryPage) -> None:
+        """The newest, or older ones; what is held already is as good as what the page says, or newer."""
+        for entry in page.entries:
+            if entry.sequence not in self._messages:
+                self._take(entry)
+        self.has_older, self.is_loaded = page.has_older, True
+
+    def came(self, entry: Entry) -> None:
+        """As it happens. Before the first page nothing is held, so nothing is to be kept up."""
+        self.waiting = [each for each in self.waiting if each.key != entry.client_message_id]
+        if not self.is_loaded:
+            return
+        self._take(entry)
+        self._bound()
+
+    def waits(self, key: str, text: str) -> None:
+        self.waiting.append(Waiting(key, text))
+
+    def sent(self, key: str, sequence: int) -> None:
+        """Committed. The entry itself comes by its own way, and may have come first."""
+        if sequence in self._messages:
+            self.waiting = [each for each in self.waiting if each.key != key]
+        self._change_waiting(key, sequence=sequence)
+
+    def refused(self, key: str, why: str) -> None:
+        self._change_waiting(key, refused=why)
+
+    def dismiss(self) -> None:
+        """What was refused has been seen."""
+        self.waiting = [each for each in self.waiting if not each.refused]
+
+    def at(self, sequence: int) -> Message | None:
+        return self._messages.get(sequence)
+
+    def last_of(self, user: str) -> Message | None:
+        return next((m for m in reversed(self.messages) if m.by == user and m.can_change), None)
+
+    def last(self) -> Message | None:
+        return next((m for m in reversed(self.messages) if m.can_change), None)
+
+    def _change_waiting(self, key: str, **changed: object) -> None:
+        self.waiting = [
+            replace(each, **changed) if each.key == key else each  # type: ignore[arg-type]  # by name
+            for each in self.waiting
+        ]
+
+    def _take(self, entry: Entry) -> None:
+        if entry.kind == "message":
+            self._messages[entry.sequence] = _message(entry)
+        elif entry.changed is not None and entry.refers_to in self._messages:
+            self._messages[entry.refers_to] = _changed(self._messages[entry.refers_to], entry)
+        elif entry.kind in _SHOWN_KINDS:
+            self._messages[entry.sequence] = Message(entry.sequence, entry.by, entry.at, happening=entry)
+
+    def _bound(self) -> None:
+        if len(self._messages) > _MAX_LINES:
+            self._drop(sorted(self._messages)[: -_MAX_LINES // 2])
+            self.has_older = True
+
+    def _drop(self, sequences: Iterable[int]) -> None:
+        for sequence in sequences:
+            del self._messages[sequence]
+
+
+def _message(entry: Entry) -> Message:
+    return Message(
+        sequence=entry.sequence,
+        by=entry.by,
+        at=entry.at,
+        text=entry.text,
+        state=entry.state,
+        has_data=entry.data is not None,
+        is_edited=entry.edited_at is not None,
+        reactions=entry.reactions,
+    )
+
+
+def _changed(message: Message, entry: Entry) -> Message:
+    now = entry.changed
+    assert now is not None  # noqa: S101 - asked for by who calls
+    return replace(
+        message,
+        text=now.text,
+        state=now.state,
+        has_data=now.data is not None,
+        is_edited=now.edited_at is not None,
+        reactions=now.reactions,
+    )

@@ -1,0 +1,130 @@
+"""What is said on the screen: times, states, ticks, who types. Pure.
+
+Text of others is cleaned before it is shown: a message must not be able to move the cursor or to turn lines around.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+
+from tidings_sdk import Entry, Presence, Reaction, State, Status, Tick
+
+_KEPT: Final = frozenset("\n\u200d\u200c")
+"""Line feeds, and the joiners of emoji and of scripts that need them."""
+
+_SOME: Final = 2
+
+
+def clean(text: str) -> str:
+    """Without control characters and without those that turn the direction of what follows."""
+    text = text.replace("\t", "    ").replace("\r\n", "\n")
+    return "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+
+
+def one_line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def clock(at_ms: int, now_ms: int, zone: tzinfo = UTC) -> str:
+    """The hour of what is young, the day of what is not."""
+    at, now = (datetime.fromtimestamp(ms / 1000, zone) for ms in (at_ms, now_ms))
+    if at.date() == now.date():
+        return f"{at:%H:%M}"
+    return f"{at.day} {at:%b}" if at.year == now.year else f"{at.day} {at:%b %Y}"
+
+
+def day(at_ms: int, zone: tzinfo = UTC) -> str:
+    at = datetime.fromtimestamp(at_ms / 1000, zone)
+    return f"{at:%A} {at.day} {at:%B %Y}"
+
+
+def connection(state: State, wait_s: float | None) -> str:
+    match state:
+        case State.LIVE:
+            return "● live"
+        case State.CLOSED if wait_s is not None:
+            return f"○ no connection, next try in {max(0, round(wait_s))} s"
+        case State.CLOSED:
+            return "○ no connection"
+        case State.RESUMING:
+            return "◐ catching up"
+        case State.DRAINING:
+            return "◑ moving to another server"
+    return "◌ connecting"
+
+
+def caught_up(messages: int) -> str:
+    if not messages:
+        return "back, nothing was missed"
+    return f"caught up: {messages} message{'s' if messages > 1 else ''}"
+
+
+def tick(status: Status) -> str:
+    match status.tick:
+        case Tick.READ:
+            return "✓✓ read"
+        case Tick.DELIVERED if status.read_by:
+            return f"✓✓ read by {_names(status.read_by)}"
+        case Tick.DELIVERED:
+            return "✓✓"
+        case Tick.SENT if status.delivered_to:
+            return f"✓ reached {_names(status.delivered_to)}"
+    return "✓"
+
+
+def presence(known: Presence | None, now_ms: int, zone: tzinfo = UTC) -> str:
+    if known is None:
+        return ""
+    if known.status == "offline" and known.last_seen_at is not None:
+        return f"○ last seen {clock(known.last_seen_at, now_ms, zone)}"
+    return {"online": "● online", "away": "◐ away", "offline": "○ offline"}.get(known.status, known.status)
+
+
+def mark(known: Presence | None) -> str:
+    """One sign beside a name."""
+    return {"online": "●", "away": "◐", "offline": "○"}.get(known.status, " ") if known else " "
+
+
+def typing(users: Sequence[str]) -> str:
+    if not users:
+        return ""
+    if len(users) > _SOME:
+        return f"{len(users)} people are typing …"
+    return f"{' and '.join(users)} {'is' if len(users) == 1 else 'are'} typing …"
+
+
+def happening(entry: Entry) -> str:
+    """A line for what is no message."""
+    users, is_own = _names(entry.users), entry.users in ((), (entry.by,))
+    name = f" “{one_line(entry.name)}”" if entry.name else ""
+    told = {
+        "create": f"{entry.by} opened the chat{name}",
+        "join": f"{entry.by} joined" if is_own else f"{entry.by} let {users} in",
+        "leave": f"{entry.by} left" if is_own else f"{entry.by} took {users} out",
+        "rename": f"{entry.by} named the chat{name}",
+        "role": f"{users}: {entry.role}, by {entry.by}",
+    }
+    return told.get(entry.kind, "")
+
+
+def content(state: str, text: str, *, has_data: bool) -> str:
+    """What stands in a message's place if it is not there any more."""
+    gone = {
+        "redacted": "message taken back",
+        "expired": "message expired",
+        "unreadable": "message can't be read",
+    }
+    if state in gone:
+        return gone[state]
+    return clean(text) or ("(data)" if has_data else "(empty)")
+
+
+def reactions(found: Sequence[Reaction]) -> str:
+    return "  ".join(
+        f"{clean(r.emoji)} {r.count}" if r.count > 1 else clean(r.emoji) for r in found if r.count
+    )
+
+
+def _names(users: Sequence[str]) -> str:
+    return ", ".join(users[:_SOME]) + (f" and {len(users) - _SOME} more" if len(users) > _SOME else "")

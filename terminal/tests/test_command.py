@@ -1,0 +1,52 @@
+"""`tidings chat` before anything is on the screen: where it goes, and what it says if it can't."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tidings_terminal.address import NoAddress, from_dev, given
+from tidings_terminal.command import chat
+
+
+def written(directory: Path, token: str = "t-1") -> Path:
+    path = directory / "client.json"
+    path.write_text(
+        json.dumps({"gateway": "ws://127.0.0.1:1/v1/socket", "users": {"anna": {"token": token}}})
+    )
+    return path
+
+
+async def test_the_people_of_dev_are_found_and_each_new_token_with_them(tmp_path: Path) -> None:
+    where = from_dev("anna", written(tmp_path))
+    assert (where.url, await where.token()) == ("ws://127.0.0.1:1/v1/socket", "t-1")
+    written(tmp_path, "t-2")
+    assert await where.token() == "t-2"
+    with pytest.raises(NoAddress, match="no dora here; there are anna"):
+        from_dev("dora", tmp_path / "client.json")
+
+
+async def test_a_token_comes_out_of_a_file_or_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TIDINGS_TOKEN", raising=False)
+    with pytest.raises(NoAddress, match="TIDINGS_TOKEN"):
+        given("ws://x", None)
+    (tmp_path / "header").write_text("Authorization: Bearer t-3\n")
+    assert await given("ws://x", tmp_path / "header").token() == "t-3"
+    monkeypatch.setenv("TIDINGS_TOKEN", "t-4")
+    assert await given("ws://x", None).token() == "t-4"
+
+
+def test_without_dev_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(chat, ["--as", "anna"])
+    assert done.exit_code == 1
+    assert "tidings dev" in done.output
+    assert "--url" in done.output
+
+
+@pytest.mark.parametrize("words", [[], ["--as", "anna", "--url", "ws://x"]])
+def test_one_of_the_two_ways_is_to_be_said(words: list[str]) -> None:
+    assert CliRunner().invoke(chat, words).exit_code == 2
