@@ -12,11 +12,12 @@ import httpx
 
 from tidings_harness.history.events import Kind, Outcome
 from tidings_harness.workload.ledger import Ledger, text_of
-from tidings_harness.workload.light import LightDevice, is_refused
+from tidings_harness.workload.light import LightDevice
 from tidings_harness.workload.scenario import Scenario
 from tidings_harness.workload.site import Rest
 from tidings_harness.workload.speaker import Speaker
 from tidings_sdk.errors import NotAnswered
+from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.writing import Appended, Send
 
 _MOST_IN_FLIGHT: Final = 64
@@ -33,7 +34,7 @@ class Group:
     churning: str
     speakers: list[Speaker]
     devices: list[LightDevice]
-    stranger: Speaker | None = None
+    stranger: LightDevice | None = None
     in_flight: set[asyncio.Task[Outcome]] = field(default_factory=set)
 
     def everyone(self) -> list[LightDevice | Speaker]:
@@ -50,7 +51,7 @@ class Deeds:
         wanted = self.scenario
         loops: list[Coroutine[None, None, None]] = [self._talk(group)]
         if wanted.stutters and group.devices:
-            loops.append(self._every(0.7, lambda: self._stutter(group, group.devices[0])))
+            loops.append(self._every(0.7, lambda: self._stutter(group)))
         if wanted.reads:
             loops.append(self._every(0.4, lambda: self._read(group)))
         if wanted.churns:
@@ -87,29 +88,35 @@ class Deeds:
                 group.in_flight.add(task)
                 task.add_done_callback(group.in_flight.discard)
 
-    async def _stutter(self, group: Group, device: LightDevice) -> None:
+    async def _stutter(self, group: Group) -> None:
         """The same frame twice, as by a client that lost the answer to the first."""
+        await self._say(group, group.devices[0], times=2)
+
+    async def _intrude(self, group: Group, stranger: LightDevice) -> None:
+        """By hand: the SDK would ask where the log is, and hear there already that he has no business in it."""
+        await self._say(group, stranger, times=1)
+
+    async def _say(self, group: Group, device: LightDevice, times: int) -> None:
         recorder, chat = self.ledger.recorder, self.ledger.recorder.name(group.chat)
         message = recorder.new_message()
         send = Send(
             chat=group.chat,
-            client_message_id=f"stutter-{message:x}",
+            client_message_id=f"harness-{message:x}",
             after=self.ledger.heads[group.chat],
             text=text_of(message, self.scenario.text_bytes),
         )
         recorder.begin(Kind.SEND, device=device.number, chat=chat, message=message)
-        for _ in range(2):
+        for _ in range(times):
             answer = await device.ask(send)
-            if isinstance(answer, Appended):
-                self.ledger.committed(group.chat, answer.sequence)
-            outcome = Outcome.FAILED if is_refused(answer) else Outcome.UNKNOWN
+            sequence = answer.sequence if isinstance(answer, Appended) else 0
+            self.ledger.committed(group.chat, sequence)
             recorder.end(
                 Kind.SENT,
-                Outcome.OK if isinstance(answer, Appended) else outcome,
+                _outcome(answer),
                 device=device.number,
                 chat=chat,
                 message=message,
-                sequence=answer.sequence if isinstance(answer, Appended) else 0,
+                sequence=sequence,
             )
 
     async def _read(self, group: Group) -> None:
@@ -126,5 +133,10 @@ class Deeds:
         await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
         await self.rest.add(group.chat, group.owner, group.churning)
 
-    async def _intrude(self, group: Group, stranger: Speaker) -> None:
-        await stranger.send(group.chat, self.scenario.text_bytes)
+
+def _outcome(answer: Body) -> Outcome:
+    """Refused for good, or else unknown: what may succeed later may have succeeded already."""
+    if isinstance(answer, Appended):
+        return Outcome.OK
+    is_final = isinstance(answer, ErrorBody) and not answer.retryable and answer.code != "internal"
+    return Outcome.FAILED if is_final else Outcome.UNKNOWN

@@ -26,7 +26,7 @@ from tidings_sdk.connection import (
 )
 from tidings_sdk.errors import NotAnswered
 from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, History, HistoryPage
-from tidings_sdk.frames.shape import Body, ErrorBody
+from tidings_sdk.frames.shape import Body
 from tidings_sdk.frames.watermarks import Ack
 
 _SDK: Final = "tidings-harness/0.1.0"
@@ -61,7 +61,6 @@ class LightDevice(WSListener):
         self.user, self.name = user, device
         self.positions: dict[str, int] = {}
         self.is_live = False
-        self.is_slow = False
         self.connections = 0
         self._site, self._ledger, self._frames = site, ledger, frames
         self._recorder = ledger.recorder
@@ -274,8 +273,3 @@ class LightDevice(WSListener):
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-def is_refused(answer: Body) -> bool:
-    """For good. What may succeed later was not refused."""
-    return isinstance(answer, ErrorBody) and not answer.retryable

@@ -50,7 +50,7 @@ class Load:
 
     async def __aexit__(self, *_: object) -> None:
         await self._hush()
-        for device in self.light_devices():
+        for device in (*self.light_devices(), *self.strangers()):
             await device.stop()
         for speaker in self.speakers():
             await speaker.stop()
@@ -61,10 +61,10 @@ class Load:
         return (device for group in self.groups for device in group.devices)
 
     def speakers(self) -> Iterator[Speaker]:
-        for group in self.groups:
-            yield from group.speakers
-            if group.stranger:
-                yield group.stranger
+        return (speaker for group in self.groups for speaker in group.speakers)
+
+    def strangers(self) -> Iterator[LightDevice]:
+        return (group.stranger for group in self.groups if group.stranger)
 
     def step(self, what: str) -> None:
         self._recorder.step(what)
@@ -98,15 +98,11 @@ class Load:
         wanted = self._scenario
         members = [f"h{self._mark}-{number}-{who}" for who in range(wanted.members)]
         chat = await self._rest.group(members[0], members[1:])
-        devices = [
-            LightDevice(self.site, self.ledger, self._frames, user, f"light-{each}")
-            for user in members
-            for each in range(wanted.devices)
-        ]
+        devices = [self._light(user, f"light-{each}") for user in members for each in range(wanted.devices)]
         speakers = [
             Speaker(self.site, self.ledger, user, "sdk", [chat]) for user in members[: wanted.speakers]
         ]
-        stranger = f"h{self._mark}-{number}-stranger"
+        stranger = f"h{self._mark}-{number}-stranger" if wanted.strangers else None
         return Group(
             chat=chat,
             owner=members[0],
@@ -114,12 +110,17 @@ class Load:
             churning=members[-1],
             speakers=speakers,
             devices=devices,
-            stranger=Speaker(self.site, self.ledger, stranger, "sdk") if wanted.strangers else None,
+            stranger=self._light(stranger, "light") if stranger else None,
         )
+
+    def _light(self, user: str, device: str) -> LightDevice:
+        return LightDevice(self.site, self.ledger, self._frames, user, device)
 
     async def _live(self) -> None:
         for speaker in self.speakers():
             await speaker.start()
+        for stranger in self.strangers():
+            stranger.start({})
         for group in self.groups:
             for some in range(0, len(group.devices), _AT_ONCE):
                 await self._start(group.devices[some : some + _AT_ONCE], group.chat)

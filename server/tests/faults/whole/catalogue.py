@@ -3,14 +3,19 @@
 from typing import Final
 
 from faults.whole import (
+    brokers,
+    clocks,
     commit_then_crash,
+    disk_full,
     freezes,
     hot_chat,
     kills,
+    poison,
     removal_race,
     rolling,
     slow_consumers,
     storm,
+    weather,
     wipes,
 )
 
@@ -19,9 +24,14 @@ FAULTS: Final = (
     freezes.FAULT,
     wipes.FAULT,
     commit_then_crash.FAULT,
+    weather.FAULT,
+    clocks.FAULT,
     rolling.FAULT,
     storm.FAULT,
     slow_consumers.FAULT,
+    poison.FAULT,
+    disk_full.FAULT,
     hot_chat.FAULT,
     removal_race.FAULT,
+    brokers.FAULT,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from fixtures.city import City, ProcessKind
@@ -31,10 +32,10 @@ BREAKING: Final[dict[str, Breaking]] = {
     "leaves_out_entries": Breaking(_GATEWAYS, Rule.EVERYTHING),
     "drops_pushes": Breaking(_GATEWAYS, Rule.NO_HOLES),
     "pushes_twice": Breaking(_GATEWAYS, Rule.NOTHING_TWICE),
-    "ignores_intervals": Breaking(("delivery",), Rule.NOTHING_ELSE),
     "lowers_watermarks": Breaking(_GATEWAYS, Rule.FORWARD),
-    "counts_one_more": Breaking(("api",), Rule.UNREAD),
     "appends_what_it_refuses": Breaking(_GATEWAYS, Rule.FAILED_IS_FAILED),
+    "ignores_intervals": Breaking(("delivery",), Rule.NOTHING_ELSE),
+    "counts_one_more": Breaking(("api",), Rule.UNREAD),
 }
 
 
@@ -50,20 +51,22 @@ class Caught:
 
 
 async def catch_all(city: City, tell: Callable[[Caught], None]) -> list[Caught]:
+    """Mutants of a kind follow each other: a good one is put back only when the next is of another kind."""
     found = []
     async with stand_on(city) as stand:
-        for name in BREAKING:
+        for name, following in pairwise([*BREAKING, None]):
+            assert name is not None
             found.append(await _catch(name, stand))
             tell(found[-1])
+            if following and BREAKING[following].kinds != BREAKING[name].kinds:
+                await stand.renew(*BREAKING[name].kinds)
     return found
 
 
 async def _catch(name: str, stand: Stand) -> Caught:
-    """The mutants are put in the place of good ones, and these in theirs."""
     breaking = BREAKING[name]
     await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
     async with stand.load(_LOAD) as load:
         await load.sent_more(_ENTRIES, 60)
         verdict = await load.finish(_QUIET_WITHIN_S)
-    await stand.renew(*breaking.kinds)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,12 +46,23 @@ async def inflicted(fault: Fault, stand: Stand, *, is_short: bool) -> Outcome:
 
 
 async def all_of(faults: Sequence[Fault], city: City, options: argparse.Namespace) -> list[Outcome]:
-    outcomes = []
-    async with stand_on(city) as stand:
-        for fault in faults:
-            outcomes.append(await inflicted(fault, stand, is_short=options.short))
-            tell(outcomes[-1])
+    """On one installation, as long as it can be broken no further than its faults are meant to."""
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(faults):
+        async with stand_on(city) as stand:
+            for fault in faults[len(outcomes) :]:
+                outcomes.append(await _tried(fault, stand, options))
+                tell(outcomes[-1])
+                if outcomes[-1].error:
+                    break
     return outcomes
+
+
+async def _tried(fault: Fault, stand: Stand, options: argparse.Namespace) -> Outcome:
+    try:
+        return await inflicted(fault, stand, is_short=options.short)
+    except Exception:  # noqa: BLE001 - the others are to be tried all the same; it is told, and counts as broken
+        return Outcome(name=fault.name, error=traceback.format_exc())
 
 
 def tell(outcome: Outcome) -> None:
@@ -60,6 +72,8 @@ def tell(outcome: Outcome) -> None:
         f"lost {found.lost}  doubled {found.doubled}  healed in {outcome.healed_s:.1f} s  "
         f"took {outcome.took_s:.0f} s"
     )
+    if outcome.error:
+        say(outcome.error)
     for breach in found.breaches:
         say(f"    {breach.rule.value}: {breach.count}")
         for example in breach.examples:
@@ -77,11 +91,18 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def ground() -> Iterator[City]:
+def ground(brokers: int = 1) -> Iterator[City]:
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
         fleet = Fleet(Path(place) / "engines", user_cache(), dies_with_us=True)
         try:
-            fleet.start(Wish(engines=frozenset(Engine), dynamo="dynoxide", kafka_extra=SHORT_SESSION))
+            fleet.start(
+                Wish(
+                    engines=frozenset(Engine),
+                    dynamo="dynoxide",
+                    kafka_brokers=brokers,
+                    kafka_extra=SHORT_SESSION,
+                )
+            )
             with city_on(fleet, "dynoxide", Path(place)) as city:
                 asyncio.run(city.found())
                 yield city
@@ -102,10 +123,12 @@ def main() -> int:
     options = parser.parse_args()
     outcomes: list[Outcome] = []
     caught: list[Caught] = []
-    with ground() as city:
-        if options.mutants != "only":
-            outcomes = uvloop.run(all_of(wanted(options.names), city, options))
-        if options.mutants != "without":
+    chosen = wanted(options.names) if options.mutants != "only" else []
+    for brokers in sorted({fault.brokers for fault in chosen}):
+        with ground(brokers) as city:
+            outcomes += uvloop.run(all_of([f for f in chosen if f.brokers == brokers], city, options))
+    if options.mutants != "without":
+        with ground() as city:
             caught = uvloop.run(catch_all(city, tell_caught))
     if options.write:
         options.write.write_text(page(outcomes, caught))

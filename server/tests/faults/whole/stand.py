@@ -91,7 +91,11 @@ async def stand_on(city: City, *kinds: ProcessKind) -> AsyncIterator[Stand]:
     async with Balancer() as balancer:
         stand = Stand(city, balancer)
         await stand.start(*(kinds or WHOLE))
-        yield stand
+        try:
+            yield stand
+        finally:
+            for process in [each for processes in stand.running.values() for each in processes]:
+                process.popen.kill()
 
 
 async def passed(seconds: float) -> None:
