@@ -123,6 +123,8 @@ class LightDevice(WSListener):
                 wait_s = 0.05
             except (OSError, WSError, TimeoutError):
                 wait_s = min(wait_s * 2, _MOST_WAIT_S)
+            except Exception as error:  # noqa: BLE001 - a device that dies of our own fault would look like a loss
+                self._recorder.step(f"{self.user}/{self.name}: {error!r}")
             await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
 
     async def _visit(self) -> None:
@@ -140,6 +142,7 @@ class LightDevice(WSListener):
             connection.lost()
             self._fail_all()
             self.cut()
+            self._transport = None
 
     async def _live(self, connection: Connection) -> None:
         while not self._gone.is_set():

@@ -82,6 +82,11 @@ class Load:
         return await self._until(lambda: sum(self.ledger.heads.values()) >= goal, within_s)
 
     async def finish(self, quiet_within_s: float = 60.0) -> Verdict:
+        """`settle`, and what the history says then."""
+        await self.settle(quiet_within_s)
+        return await asyncio.to_thread(lambda: check(load(self._directory)))
+
+    async def settle(self, quiet_within_s: float) -> None:
         """Nobody says anything new; what is under way arrives; then what is missing is lost."""
         await self._hush()
         await self._until(self._is_settled, quiet_within_s)
@@ -92,7 +97,6 @@ class Load:
                 self._recorder.quiet(each.number)
         self._recorder.flush()
         await self._last_rows()
-        return await asyncio.to_thread(lambda: check(load(self._directory)))
 
     async def _found(self, number: int) -> Group:
         wanted = self._scenario

@@ -34,6 +34,7 @@ async def inflicted(fault: Fault, stand: Stand, *, is_short: bool) -> Outcome:
         await load.sent_more(20, 60)
         await fault.inflict(Doing(stand=stand, load=load, is_short=is_short))
         load.step("the fault is over")
+        notes = await stand.mend()
         healed_s = await load.caught_up(fault.heals_within_s)
         verdict = await load.finish(fault.heals_within_s)
     return Outcome(
@@ -41,7 +42,7 @@ async def inflicted(fault: Fault, stand: Stand, *, is_short: bool) -> Outcome:
         verdict=verdict,
         healed_s=healed_s,
         took_s=time.monotonic() - began,
-        notes=tuple(stand.faults()[:5]),
+        notes=tuple(notes),
     )
 
 
@@ -72,8 +73,9 @@ def tell(outcome: Outcome) -> None:
         f"lost {found.lost}  doubled {found.doubled}  healed in {outcome.healed_s:.1f} s  "
         f"took {outcome.took_s:.0f} s"
     )
-    if outcome.error:
-        say(outcome.error)
+    for note in (*outcome.notes, outcome.error):
+        if note:
+            say(f"    {note}")
     for breach in found.breaches:
         say(f"    {breach.rule.value}: {breach.count}")
         for example in breach.examples:

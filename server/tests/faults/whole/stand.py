@@ -69,14 +69,14 @@ class Stand:
         async with Load(self.site, scenario, directory) as load:
             yield load
 
-    def faults(self) -> list[str]:
-        """What the processes that run now logged as errors."""
-        return [
-            f"{process.popen.pid}: {line['event']}"
-            for processes in self.running.values()
-            for process in processes
-            for line in process.faults()
-        ]
+    async def mend(self) -> list[str]:
+        """Who ended by himself, with his last words; others take their places."""
+        found = []
+        for kind in list(self.running):
+            for process in [each for each in self.running[kind] if each.popen.poll() is not None]:
+                found.append(f"{kind} ended by itself with {process.popen.poll()}: {process.tail()[-800:]}")
+                await self.replace(process, kind)
+        return found
 
     def _told(self) -> None:
         ports = [process.socket_port for process in self.running["gateway"]]
