@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "server" / "src" / "tidings"
 SDK = ROOT / "sdk-python" / "src" / "tidings_sdk"
 TERMINAL = ROOT / "terminal" / "src" / "tidings_terminal"
+HARNESS = ROOT / "harness" / "src" / "tidings_harness"
 MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 40
 AVOIDED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
@@ -58,7 +59,7 @@ def test_files_and_functions_stay_short_and_well_named(path: Path) -> None:
     assert len(text.splitlines()) <= MAX_FILE_LINES, "split it by role"
     assert path.stem not in AVOIDED_NAMES, "a file is named after what it is for"
     tree = ast.parse(text)
-    if {SOURCE, SDK, TERMINAL} & set(path.parents):
+    if {SOURCE, SDK, TERMINAL, HARNESS} & set(path.parents):
         assert ast.get_docstring(tree), "a module says in a line what it is for"
         long = [f.name for f in functions(tree) if (f.end_lineno or 0) - f.lineno >= MAX_FUNCTION_LINES]
         assert long == []
@@ -111,7 +112,7 @@ def test_the_words_of_the_glossary_are_not_replaced_by_the_words_to_avoid() -> N
     avoided = re.compile(r"\b(conversation|chatroom|participant|workspace_id|org_id)s?\b", re.IGNORECASE)
     found = [
         p.relative_to(ROOT)
-        for p in chain(SOURCE.rglob("*.py"), SDK.rglob("*.py"), TERMINAL.rglob("*.py"))
+        for p in chain(*(folder.rglob("*.py") for folder in (SOURCE, SDK, TERMINAL, HARNESS)))
         if avoided.search(p.read_text())
     ]
     assert found == []
@@ -126,15 +127,17 @@ def test_every_dependency_is_explained() -> None:
     server = tomllib.loads((ROOT / "server/pyproject.toml").read_text())["project"]
     sdk = tomllib.loads((ROOT / "sdk-python/pyproject.toml").read_text())["project"]
     terminal = tomllib.loads((ROOT / "terminal/pyproject.toml").read_text())["project"]
+    harness = tomllib.loads((ROOT / "harness/pyproject.toml").read_text())["project"]
     workspace = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     lists = [
         server["dependencies"],
         sdk["dependencies"],
         terminal["dependencies"],
+        harness["dependencies"],
         *server["optional-dependencies"].values(),
         *workspace.values(),
     ]
-    names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)}
-    names -= {"tidings", "tidings-sdk", "tidings-terminal"}
+    ours = {"tidings", "tidings-sdk", "tidings-terminal", "tidings-harness"}
+    names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)} - ours
     page = (ROOT / "docs/explanation/dependencies.md").read_text()
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from contract.gateway.test_order import large, small
@@ -76,6 +77,39 @@ def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: PlayPost) ->
         await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
         (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
         assert route.gateway == two.id
+
+    play_post(scene)
+
+
+def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(play_post: PlayPost) -> None:
+    """The range was being read when the route was found gone; it is sent after the resume has read the rows."""
+
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        held, gate = Held(), asyncio.Event()
+        here = await post.gateway(held)
+        ben = await here.live(BEN)
+        await flush(post)
+        missed = await post.say(chat, ANNA, "nobody is found")
+        seat, ranges = here.seat(BEN), here.routed.ranges
+        honest = ranges._page
+
+        async def late(*given: Any) -> Any:
+            found = await honest(*given)
+            await gate.wait()
+            return found
+
+        ranges._page = late  # type: ignore[method-assign,assignment]
+        seat.places[chat.chat].hear(missed)
+        ranges.start(seat, chat.chat)
+        held.step, seat.is_routed = "gateway.read", False
+        here.routed.resuming.again(seat)
+        await held.reached.wait()
+        gate.set()
+        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+        held.let_on()
+        await until(lambda: seat.is_live, WITHIN_S)
+        assert ben.sequences(chat) == list(range(1, missed + 1))
 
     play_post(scene)
 

@@ -66,8 +66,8 @@ def test_a_file_that_is_not_toml_is_a_fault_with_its_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize("source", ["file", "environment"])
 def test_testing_settings_are_refused_without_the_switch(tmp_path: Path, source: str) -> None:
     if source == "file":
-        (tmp_path / "tidings.toml").write_text("[testing]\nmutant = 'x'\n")
-    environ = {"TIDINGS_TESTING_MUTANT": "x"} if source == "environment" else {}
+        (tmp_path / "tidings.toml").write_text("[testing]\nweather = 'x'\n")
+    environ = {"TIDINGS_TESTING_WEATHER": "x"} if source == "environment" else {}
     assert "for tests only, needs TIDINGS_TESTING=1" in faults(environ, tmp_path)
     assert "no such setting" in faults({**environ, "TIDINGS_TESTING": "1"}, tmp_path)
 

@@ -121,8 +121,7 @@ class Resuming:
             if seat.is_gone:
                 return
             try:
-                held = {chat: p.position for chat, p in seat.places.items() if p.position != UNKNOWN}
-                await self._alone(seat, held)
+                await self._alone(seat, None)
             except TidingsError:
                 self._counts.resumes_failed += 1
                 await asyncio.sleep(_FIRST_WAIT_S * 2**tried * (0.5 + random.random()))  # noqa: S311 - spreads tries
@@ -131,13 +130,13 @@ class Resuming:
                 return
         seat.connected.close(CloseCode.TRY_LATER)
 
-    async def _alone(self, seat: Seat, positions: Mapping[ChatId, int]) -> None:
+    async def _alone(self, seat: Seat, told: Mapping[ChatId, int] | None) -> None:
         """Of a device one at a time. One that has left meanwhile takes along what was built up after its end."""
         while (busy := self._busy.get(seat)) is not None:
             await busy.wait()
         done = self._busy[seat] = asyncio.Event()
         try:
-            await self._resume(seat, positions)
+            await self._resume(seat, told)
         finally:
             del self._busy[seat]
             done.set()
@@ -146,8 +145,12 @@ class Resuming:
         if seat.wants_again:
             self.again(seat)
 
-    async def _resume(self, seat: Seat, positions: Mapping[ChatId, int]) -> None:
-        """What is said of the device while this runs is only noted. What it asks for again meanwhile is done after."""
+    async def _resume(self, seat: Seat, told: Mapping[ChatId, int] | None) -> None:
+        """What is said of the device while this runs is only noted. What it asks for again meanwhile is done after.
+
+        Who told no positions is where his seat is when the ranges are planned, not before: until then a range that
+        was being read when this began is still sent, and would be sent again.
+        """
         pauses = self._pauses
         seat.is_live, seat.wants_again = False, False
         await pauses.at("gateway.installed")
@@ -157,8 +160,9 @@ class Resuming:
         await self._subscribe(seat, rows)
         await pauses.at("gateway.subscribed")
         rows = await self._with_heads(seat, rows)
-        kept = await self._kept(seat, positions, rows)
+        kept = await self._kept(seat, _held(seat) if told is None else told, rows)
         await pauses.at("gateway.read")
+        positions = _held(seat) if told is None else told
         await self._send(seat, plan(positions, rows, kept, self._options.tails))
         self._ack(seat, positions, rows)
         self.read(seat, [row for row in rows if row.chat in positions])
@@ -283,6 +287,10 @@ class Resuming:
             await self._parts.line.to_gateway(before.gateway, encode((word,)))
         except RoutesAwayError:
             return
+
+
+def _held(seat: Seat) -> dict[ChatId, int]:
+    return {chat: place.position for chat, place in seat.places.items() if place.position != UNKNOWN}
 
 
 def _large(rows: Sequence[Row]) -> list[ChatId]:

@@ -2,12 +2,23 @@
 
 import click
 
+from tidings.run.settings import Settings
 from tidings.run.settings.load import load
 
 
 @click.group(name="run")
 def group() -> None:
     """Run a process of Tidings in the foreground; SIGTERM or Ctrl-C ends it in order."""
+
+
+def _settings() -> Settings:
+    """Also makes the process what `testing.mutant` wants of it, before anything is composed."""
+    settings = load().settings
+    if settings.testing.mutant is not None:
+        from tidings.run.mutants import become  # noqa: PLC0415 - for tests alone
+
+        become(settings.testing.mutant)
+    return settings
 
 
 _processes = click.option(
@@ -23,7 +34,7 @@ def api(processes: int) -> None:
     from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
     from tidings.run.processes import run_several  # noqa: PLC0415 - see above
 
-    settings = load().settings
+    settings = _settings()
     if processes == 1:
         run_api(settings)
     refuse_faulty(settings, BUILDS)
@@ -38,7 +49,7 @@ def gateway(processes: int) -> None:
     from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
     from tidings.run.processes import run_several  # noqa: PLC0415 - see above
 
-    settings = load().settings
+    settings = _settings()
     if processes == 1:
         run_gateway(settings)
     refuse_faulty(settings, BUILDS)
@@ -50,7 +61,7 @@ def delivery() -> None:
     """Chat lists, pushes to gateways, the pending queue. Start as many as you like."""
     from tidings.run.delivery import run_delivery  # noqa: PLC0415 - see above
 
-    run_delivery(load().settings)
+    run_delivery(_settings())
 
 
 @group.command()
@@ -58,7 +69,7 @@ def relay() -> None:
     """Audits every commit, and publishes again what was not handled. Any number may run."""
     from tidings.run.relay import run_relay  # noqa: PLC0415 - see above
 
-    run_relay(load().settings)
+    run_relay(_settings())
 
 
 @group.command()
@@ -66,4 +77,4 @@ def notices() -> None:
     """The workers that bring notices to users; as many as you like."""
     from tidings.run.notices import run_notices  # noqa: PLC0415 - see above
 
-    run_notices(load().settings)
+    run_notices(_settings())

@@ -190,6 +190,12 @@ class TestingSettings(Struct, frozen=True, kw_only=True):
             "and `<step>.reached` appears. Has to exist."
         ),
     ] = None
+    mutant: Annotated[
+        str | None,
+        Meta(
+            description="The process breaks a promise, so that what checks the promises is seen to catch it."
+        ),
+    ] = None
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,62 @@
+"""Runs every rule over a history."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from tidings_harness.checking import device_rules, log_rules, row_rules
+from tidings_harness.checking.facts import Facts, column
+from tidings_harness.checking.verdict import Breach, Verdict
+from tidings_harness.history.events import Kind
+from tidings_harness.history.loading import History
+
+type Check = Callable[[], Iterable[Breach]]
+
+
+def check(history: History) -> Verdict:
+    began = time.process_time()
+    facts = Facts(history)
+    shelves, stretches = device_rules.Shelves(facts), device_rules.Stretches(facts)
+    seconds: dict[str, float] = {"facts": time.process_time() - began}
+    found: list[Breach] = []
+    for name, rule in _rules(facts, shelves, stretches).items():
+        began = time.process_time()
+        found += rule()
+        seconds[name] = time.process_time() - began
+    return _verdict(history, facts, found, seconds)
+
+
+def _rules(
+    facts: Facts, shelves: device_rules.Shelves, stretches: device_rules.Stretches
+) -> Mapping[str, Check]:
+    return {
+        "one_entry": lambda: log_rules.one_entry_per_sequence(facts),
+        "one_sequence": lambda: log_rules.one_sequence_per_message(facts),
+        "failed": lambda: log_rules.what_failed_never_appears(facts),
+        "everything": lambda: device_rules.everybody_gets_everything(facts, shelves),
+        "nothing_else": lambda: device_rules.nothing_outside_a_membership(facts, shelves),
+        "nothing_twice": lambda: device_rules.nothing_twice(facts, stretches),
+        "no_holes": lambda: device_rules.in_order_without_holes(facts, shelves, stretches),
+        "forward": lambda: row_rules.watermarks_go_forward(facts),
+        "unread": lambda: row_rules.unread_adds_up(facts),
+    }
+
+
+def _verdict(history: History, facts: Facts, found: list[Breach], seconds: Mapping[str, float]) -> Verdict:
+    sent = len(np.unique(column(facts.sends, "message")))
+    settled = len(np.unique(np.concatenate([facts.acked["message"], facts.failed["message"]])))
+    devices = len(np.flatnonzero(facts.users >= 0))
+    return Verdict(
+        events=len(history.events),
+        sends=sent,
+        acked=len(facts.acked),
+        unsettled=sent - settled,
+        deliveries=len(facts.given),
+        devices=devices,
+        unquiet=devices - len(np.unique(facts.quiet)),
+        rows=len(facts.events(Kind.ROW)),
+        breaches=tuple(found),
+        torn=history.torn,
+        seconds=seconds,
+    )

@@ -1,0 +1,155 @@
+"""Rules about each device: it gets everything that its user may see, nothing else; in a connection in order, once."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from tidings_harness.checking.cells import Cells, starts
+from tidings_harness.checking.facts import Facts, Interval
+from tidings_harness.checking.verdict import Breach, Rule, breaches
+from tidings_harness.history.events import Flags, Numbers
+
+
+@final
+class Shelves:
+    """For each device and chat a run of places, one for each sequence: what it may get, what it must, what it got."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        pairs = [(d, i.chat) for i in facts.intervals for d in facts.devices[i.user]]
+        members = np.array(pairs, np.int64).reshape(-1, 2)
+        given = facts.given
+        self.cells = Cells(
+            np.concatenate([given.device, members[:, 0]]), np.concatenate([given.chat, members[:, 1]])
+        )
+        self.starts = starts(facts.heads[self.cells.other] + 2)
+        self.given_places = self.starts[self.cells.known(given.device, given.chat)] + given.sequence
+
+    @cached_property
+    def may(self) -> Flags:
+        return self._filled(
+            [
+                (device, interval.chat, interval.joined, interval.removed)
+                for interval in self._facts.intervals
+                for device in self._facts.devices[interval.user]
+            ]
+        )
+
+    @cached_property
+    def must(self) -> Flags:
+        quiet = set(self._facts.quiet.tolist())
+        return self._filled(
+            [
+                (device, interval.chat, self._from(device, interval), interval.removed)
+                for interval in self._facts.intervals
+                for device in self._facts.devices[interval.user]
+                if device in quiet
+            ]
+        )
+
+    @cached_property
+    def got(self) -> Flags:
+        got = np.zeros(self.starts[-1], np.bool_)
+        got[self.given_places] = True
+        return got
+
+    def tell(self, place: int) -> str:
+        cell = int(np.searchsorted(self.starts, place, side="right")) - 1
+        device, chat = self.cells.one[cell], self.cells.other[cell]
+        return f"{self._facts.names[device]}: {self._facts.names[chat]} at {place - self.starts[cell]}"
+
+    def _from(self, device: int, interval: Interval) -> int:
+        return max(interval.joined, self._facts.bases.get((device, interval.chat), 0))
+
+    def _filled(self, ranges: list[tuple[int, int, int, int]]) -> Flags:
+        """True in each `(after, up_to]`, by adding at the beginnings, taking away behind the ends, and summing up."""
+        found = np.array(ranges, np.int64).reshape(-1, 4)
+        cells = self.cells.known(found[:, 0], found[:, 1])
+        heads = self._facts.heads[found[:, 1]]
+        change = np.zeros(self.starts[-1] + 1, np.int8)
+        after, up_to = np.minimum(found[:, 2], heads), np.minimum(found[:, 3], heads)
+        up_to = np.maximum(after, up_to)
+        np.add.at(change, self.starts[cells] + after + 1, 1)
+        np.subtract.at(change, self.starts[cells] + up_to + 1, 1)
+        return np.cumsum(change[:-1], dtype=np.int8) > 0
+
+
+def everybody_gets_everything(facts: Facts, shelves: Shelves) -> Iterable[Breach]:
+    """Up to the highest sequence that anybody saw or was told: the log is dense, so all below it is there to be had."""
+    del facts
+    missing = shelves.must & ~shelves.got
+    yield from breaches(Rule.EVERYTHING, missing, lambda at: f"never came to {shelves.tell(at)}")
+
+
+def nothing_outside_a_membership(facts: Facts, shelves: Shelves) -> Iterable[Breach]:
+    outside = shelves.got & ~shelves.may
+    outside[shelves.starts[:-1]] = False
+    yield from breaches(Rule.NOTHING_ELSE, outside, lambda at: f"not its user's to see: {shelves.tell(at)}")
+    yield from breaches(
+        Rule.NOTHING_ELSE,
+        facts.given.sequence == 0,
+        lambda at: f"{facts.names[facts.given.device[at]]} got an entry at 0",
+    )
+
+
+@final
+class Stretches:
+    """For each connection and chat the sequences from the first that came to the last, and when each came first."""
+
+    def __init__(self, facts: Facts) -> None:
+        given = facts.given
+        self.cells = Cells(given.connection, given.chat)
+        cells = self.cells.known(given.connection, given.chat)
+        lowest = np.full(len(self.cells), 2**40, np.int64)
+        highest = np.zeros(len(self.cells), np.int64)
+        self.device = np.zeros(len(self.cells), np.int64)
+        np.minimum.at(lowest, cells, given.sequence)
+        np.maximum.at(highest, cells, given.sequence)
+        self.device[cells] = given.device
+        self.starts = starts(np.maximum(highest - lowest + 1, 0))
+        self.lowest = lowest
+        self.places = self.starts[cells] + given.sequence - lowest[cells]
+        self.came = np.full(self.starts[-1], -1, np.int64)
+        self.came[self.places[::-1]] = np.arange(len(given) - 1, -1, -1)
+
+
+def nothing_twice(facts: Facts, stretches: Stretches) -> Iterable[Breach]:
+    """Outside of what a device asked for again."""
+    given = facts.given
+    again = (stretches.came[stretches.places] != np.arange(len(given))) & ~given.is_asked
+    yield from breaches(
+        Rule.NOTHING_TWICE,
+        again,
+        lambda at: (
+            f"{facts.names[given.device[at]]} got {facts.names[given.chat[at]]} "
+            f"at {given.sequence[at]} twice in a connection"
+        ),
+    )
+
+
+def in_order_without_holes(facts: Facts, shelves: Shelves, stretches: Stretches) -> Iterable[Breach]:
+    cell_of = np.repeat(np.arange(len(stretches.cells)), np.diff(stretches.starts))
+    left_out = np.flatnonzero(stretches.came < 0)
+    shelf = _shelf_places(shelves, stretches, cell_of, left_out)
+    holes = left_out[shelves.may[shelf]]
+    came = np.flatnonzero(stretches.came >= 0)
+    when, where = stretches.came[came], cell_of[came]
+    late = came[1:][(when[1:] < when[:-1]) & (where[1:] == where[:-1])]
+
+    def tell(place: int) -> str:
+        cell = int(cell_of[place])
+        sequence = place - stretches.starts[cell] + stretches.lowest[cell]
+        chat = facts.names[stretches.cells.other[cell]]
+        return f"{facts.names[stretches.device[cell]]}, connection {stretches.cells.one[cell]}: {chat} at {sequence}"
+
+    yield from breaches(Rule.NO_HOLES, holes, lambda at: f"left out: {tell(at)}")
+    yield from breaches(Rule.NO_HOLES, late, lambda at: f"before what stands in front of it: {tell(at)}")
+
+
+def _shelf_places(shelves: Shelves, stretches: Stretches, cell_of: Numbers, places: Numbers) -> Numbers:
+    cells = cell_of[places]
+    shelf = shelves.cells.known(stretches.device[cells], stretches.cells.other[cells])
+    found: Numbers = shelves.starts[shelf] + places - stretches.starts[cells] + stretches.lowest[cells]
+    return found

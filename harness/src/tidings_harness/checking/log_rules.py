@@ -1,0 +1,63 @@
+"""Rules about the log, as everybody together saw it: one entry a sequence, one sequence a message, nothing that failed."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tidings_harness.checking.facts import Facts, column
+from tidings_harness.checking.verdict import Breach, Rule, breaches
+
+
+def one_entry_per_sequence(facts: Facts) -> Iterable[Breach]:
+    """Whoever sees a sequence of a chat sees the same entry there, and who was told it for his own sees that."""
+    given = facts.given
+    yield from breaches(
+        Rule.ONE_ENTRY,
+        facts.log[facts.given_places] != given.message,
+        lambda at: (
+            f"{facts.names[given.device[at]]} got another entry of "
+            f"{facts.chat_and_sequence(int(facts.given_places[at]))} than others"
+        ),
+    )
+    yield from breaches(
+        Rule.ONE_ENTRY,
+        facts.log[facts.acked_places] != column(facts.acked, "message"),
+        lambda at: (
+            f"{facts.names[facts.acked['device'][at]]} was told "
+            f"{facts.chat_and_sequence(int(facts.acked_places[at]))}, where something else stands"
+        ),
+    )
+
+
+def one_sequence_per_message(facts: Facts) -> Iterable[Breach]:
+    places = facts.message_places
+    messages = facts.message_index(facts.log[places])
+    known = messages >= 0
+    places, messages = places[known], messages[known]
+    first = np.zeros(facts.message_count, np.int64)
+    first[messages[::-1]] = places[::-1]
+    yield from breaches(
+        Rule.ONE_SEQUENCE,
+        first[messages] != places,
+        lambda at: (
+            f"a message stands in {facts.chat_and_sequence(int(first[messages[at]]))} "
+            f"and again in {facts.chat_and_sequence(int(places[at]))}"
+        ),
+    )
+
+
+def what_failed_never_appears(facts: Facts) -> Iterable[Breach]:
+    """Nor what nobody sent. What was refused once, whatever other tries were told, is refused."""
+    places = facts.message_places
+    messages = facts.message_index(facts.log[places])
+    was_sent = np.zeros(facts.message_count + 1, np.bool_)
+    was_sent[facts.message_index(column(facts.sends, "message"))] = True
+    was_sent[facts.message_index(column(facts.failed, "message"))] = False
+    was_sent[-1] = False
+    yield from breaches(
+        Rule.FAILED_IS_FAILED,
+        ~was_sent[messages],
+        lambda at: (
+            f"{facts.chat_and_sequence(int(places[at]))} holds a message that was refused or never sent"
+        ),
+    )

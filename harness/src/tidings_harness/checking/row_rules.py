@@ -1,0 +1,100 @@
+"""Rules about what a chat list says: watermarks only go forward, and unread is what the log and they make it.
+
+Sorts the rows and the reads, which are few beside deliveries. A user's reads and rows are of one writer: clocks of
+different machines are never compared.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tidings_harness.checking.cells import Cells
+from tidings_harness.checking.facts import OPEN, Facts, column
+from tidings_harness.checking.verdict import Breach, Rule, breaches
+from tidings_harness.history.events import Kind, Numbers, Outcome
+
+
+def watermarks_go_forward(facts: Facts) -> Iterable[Breach]:
+    """A row that was asked for after a read was acknowledged, or after another row came, shows no less."""
+    rows, done = facts.events(Kind.ROW), facts.events(Kind.READ_DONE)
+    done = done[done["outcome"] == Outcome.OK]
+    users = np.concatenate([column(rows, "value"), facts.users[column(done, "device")]])
+    chats = np.concatenate([column(rows, "chat"), column(done, "chat")])
+    if not len(rows):
+        return
+    cell = Cells(users, chats).known(users, chats)
+    at = np.concatenate([column(rows, "at_ns"), column(done, "at_ns")])
+    read = np.concatenate([column(rows, "sequence"), column(done, "sequence")])
+    order = np.lexsort((at, cell))
+    furthest = _furthest_so_far(cell[order], read[order])
+    is_row = order < len(rows)
+    behind = order[is_row & (read[order] < furthest)]
+    yield from breaches(
+        Rule.FORWARD,
+        behind,
+        lambda place: (
+            f"{facts.names[users[place]]} had read further in {facts.names[chats[place]]} "
+            f"than {read[place]}, which the chat list says"
+        ),
+    )
+
+
+def _furthest_so_far(cell: Numbers, read: Numbers) -> Numbers:
+    """In each run of equal cells. Later cells have greater numbers, so that one running maximum serves all."""
+    high = 2**32
+    found: Numbers = np.maximum.accumulate(cell * high + read) - cell * high
+    return found
+
+
+def unread_adds_up(facts: Facts) -> Iterable[Breach]:
+    """Of rows that were asked for when all was quiet: messages above what was read, one's own last and the join."""
+    quiet = facts.events(Kind.QUIET)
+    rows = facts.events(Kind.ROW)
+    rows = rows[rows["at_ns"] >= quiet["at_ns"].max(initial=0)] if len(quiet) else rows[:0]
+    joined = {(i.user, i.chat): i.joined for i in facts.intervals if i.removed == OPEN}
+    users, chats = column(rows, "value"), column(rows, "chat")
+    since = np.array(
+        [joined.get(pair, -1) for pair in zip(users.tolist(), chats.tolist(), strict=True)], np.int64
+    )
+    member = since >= 0
+    rows, users, chats, since = rows[member], users[member], chats[member], since[member]
+    own = _own_last(facts, users, chats)
+    above = np.maximum(np.maximum(column(rows, "sequence"), own), since)
+    wanted = _messages_above(facts, chats, above)
+    told = column(rows, "message")
+    yield from breaches(
+        Rule.UNREAD,
+        told != wanted,
+        lambda at: (
+            f"{facts.names[users[at]]} has {told[at]} unread in {facts.names[chats[at]]}, not {wanted[at]}"
+        ),
+    )
+
+
+def _messages_above(facts: Facts, chats: Numbers, sequences: Numbers) -> Numbers:
+    is_message = np.zeros(facts.chat_starts[-1] + 1, np.int64)
+    is_message[facts.message_places] = 1
+    up_to = np.cumsum(is_message)
+    begin = facts.chat_starts[chats]
+    heads = facts.heads[chats]
+    found: Numbers = up_to[begin + heads] - up_to[begin + np.minimum(sequences, heads)]
+    return found
+
+
+def _own_last(facts: Facts, users: Numbers, chats: Numbers) -> Numbers:
+    """The last message that the user sent there himself, by sequence; 0: none."""
+    places = facts.message_places
+    messages = facts.message_index(facts.log[places])
+    places, messages = places[messages >= 0], messages[messages >= 0]
+    sender = np.full(facts.message_count, -1, np.int64)
+    sender[facts.message_index(column(facts.sends, "message"))] = facts.users[column(facts.sends, "device")]
+    by = sender[messages]
+    chat_of = np.searchsorted(facts.chat_starts, places, side="right") - 1
+    sent = by >= 0
+    if not len(users):
+        return users
+    cells = Cells(users, chats)
+    cell = cells.find(by[sent], chat_of[sent])
+    last = np.zeros(len(cells), np.int64)
+    np.maximum.at(last, cell[cell >= 0], (places - facts.chat_starts[chat_of])[sent][cell >= 0])
+    return last[cells.known(users, chats)]

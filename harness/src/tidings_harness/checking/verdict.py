@@ -1,0 +1,78 @@
+"""What the checker says: for each rule how often it was broken, and a few places to look at."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+import numpy as np
+
+from tidings_harness.history.events import Flags, Numbers
+
+_EXAMPLES: Final = 10
+
+
+class Rule(StrEnum):
+    ONE_ENTRY = "one entry per sequence"
+    ONE_SEQUENCE = "one sequence per message"
+    EVERYTHING = "everybody gets everything"
+    NO_HOLES = "in order, without holes"
+    NOTHING_TWICE = "nothing twice"
+    NOTHING_ELSE = "nothing outside a membership"
+    FORWARD = "watermarks go forward"
+    FAILED_IS_FAILED = "what failed never appears"
+    UNREAD = "unread adds up"
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    rule: Rule
+    count: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`unsettled`: sends whose outcome nobody knows; they may have been given or not, but to all or to none.
+
+    `unquiet`: devices that were not there at the end, of which completeness is not asked.
+    """
+
+    events: int
+    sends: int
+    acked: int
+    unsettled: int
+    deliveries: int
+    devices: int
+    unquiet: int
+    rows: int
+    breaches: tuple[Breach, ...] = ()
+    torn: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_good(self) -> bool:
+        return not self.breaches
+
+    @property
+    def lost(self) -> int:
+        return self._count(Rule.EVERYTHING)
+
+    @property
+    def doubled(self) -> int:
+        return self._count(Rule.NOTHING_TWICE) + self._count(Rule.ONE_SEQUENCE)
+
+    @property
+    def broken(self) -> set[Rule]:
+        return {breach.rule for breach in self.breaches}
+
+    def _count(self, rule: Rule) -> int:
+        return sum(breach.count for breach in self.breaches if breach.rule is rule)
+
+
+def breaches(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Breach]:
+    """Of what is true, or of the places given: counted all, told a few."""
+    places = np.flatnonzero(where) if where.dtype == np.bool_ else where
+    if len(places):
+        yield Breach(rule, len(places), tuple(tell(int(place)) for place in islice(places, _EXAMPLES)))

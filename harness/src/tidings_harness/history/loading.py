@@ -1,0 +1,92 @@
+"""Reads the histories of a run as one set of columns; names that several writers gave become one number each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from tidings_harness.history.events import MAGIC, RECORD, Events, Kind, Numbers
+
+_NAMED = ("device", "chat", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`events` of one writer stand together, in his order. `torn`: what was cut short, said and left out."""
+
+    events: Events
+    names: list[str]
+    torn: tuple[str, ...] = ()
+
+    def of(self, kind: Kind) -> Events:
+        found: Events = self.events[self.events["kind"] == kind]
+        return found
+
+
+@dataclass(slots=True)
+class _Gathering:
+    names: list[str] = field(default_factory=list)
+    known: dict[str, int] = field(default_factory=dict)
+    torn: list[str] = field(default_factory=list)
+    connections: int = 0
+
+    def number(self, name: str) -> int:
+        if name not in self.known:
+            self.known[name] = len(self.names)
+            self.names.append(name)
+        return self.known[name]
+
+
+def load(directory: Path) -> History:
+    together = _Gathering()
+    parts = [_part(path, together) for path in sorted(directory.glob("*.events"))]
+    events = np.concatenate(parts) if parts else np.empty(0, RECORD)
+    return History(events, together.names, tuple(together.torn))
+
+
+def _part(path: Path, together: _Gathering) -> Events:
+    data = path.read_bytes()
+    if data[: len(MAGIC)] != MAGIC:
+        together.torn.append(f"{path.name}: no head, so nothing was written")
+        return np.empty(0, RECORD)
+    whole = len(data) - len(data) % RECORD.itemsize
+    if whole < len(data):
+        together.torn.append(f"{path.name}: {len(data) - whole} bytes of a last record")
+    events = np.frombuffer(bytearray(data[RECORD.itemsize : whole]), RECORD)
+    events = _written(path, events, together)
+    _rename(events, _local_names(path, together), together)
+    return events
+
+
+def _written(path: Path, events: Events, together: _Gathering) -> Events:
+    """Up to the first record of zeros: a machine that lost its power may leave a file longer than what was written."""
+    empty = np.flatnonzero(events["kind"] == 0)
+    if not len(empty):
+        return events
+    together.torn.append(f"{path.name}: {len(events) - empty[0]} records that were never written")
+    return events[: empty[0]]
+
+
+def _local_names(path: Path, together: _Gathering) -> Numbers:
+    return np.fromiter((together.number(name) for name in _lines(path.with_suffix(".names"))), np.int64)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    for line in path.read_bytes().splitlines():
+        try:
+            yield msgspec.json.decode(line, type=str)
+        except msgspec.DecodeError:
+            return  # cut short, and no event has it: a name is written before what it is used in
+
+
+def _rename(events: Events, numbers: Numbers, together: _Gathering) -> None:
+    """Numbers of this file's names to those of the run; connections of a file to connections of the run."""
+    if not len(numbers):
+        return
+    for column in _NAMED:
+        events[column] = numbers[events[column]]
+    given = events["kind"] == Kind.GIVEN
+    events["connection"][given] += together.connections
+    together.connections = max(together.connections, int(events["connection"].max(initial=0)))

@@ -1,0 +1,144 @@
+"""The recorder: appends events to a file, in the kernel's hands before the thing they tell of is done.
+
+A process that is killed with -9 loses nothing that it wrote; at most the last record is cut short.
+"""
+
+import os
+import struct
+import time
+from pathlib import Path
+from typing import Final, Self, final
+
+import msgspec
+
+from tidings_harness.history.events import FORMAT, MAGIC, RECORD, Kind, Outcome, Sort
+
+_pack: Final = struct.Struct(FORMAT).pack
+_NUMBER_BITS: Final = 40
+_APPEND: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
+
+
+@final
+class Recorder:
+    """One per process; `writer` is its number in the run, which no other has, not even after a restart.
+
+    `begin` and `end` go to the kernel at once. What was only observed is gathered until `flush`, which whoever reads
+    a socket calls when he has handled what was there: it is a system call for a frame, not for an entry.
+    """
+
+    def __init__(self, directory: Path, writer: int) -> None:
+        self.writer = writer
+        self._events = os.open(directory / f"{writer:04}.events", _APPEND, 0o644)
+        self._names = os.open(directory / f"{writer:04}.names", _APPEND, 0o644)
+        self._known: dict[str, int] = {}
+        self._gathered: list[bytes] = []
+        self._last_number = 0
+        self._last_connection = 0
+        self._said: set[tuple[int, int, int, int]] = set()
+        head = MAGIC + struct.pack("<IQ", writer, time.time_ns())
+        os.write(self._events, head.ljust(RECORD.itemsize, b"\0"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()
+        os.close(self._events)
+        os.close(self._names)
+
+    def name(self, text: str) -> int:
+        """The number that stands for a name in this file. It is written before any event that has it."""
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = len(self._known)
+            os.write(self._names, msgspec.json.encode(text) + b"\n")
+        return found
+
+    def new_message(self) -> int:
+        self._last_number += 1
+        return self.writer << _NUMBER_BITS | self._last_number
+
+    def new_connection(self) -> int:
+        self._last_connection += 1
+        return self._last_connection
+
+    def device(self, device: int, user: int) -> None:
+        self._note(Kind.DEVICE, device=device, value=user)
+
+    def begin(self, kind: Kind, *, device: int, chat: int, message: int, sequence: int = 0) -> None:
+        self._note(kind, device=device, chat=chat, message=message, sequence=sequence)
+        self.flush()
+
+    def end(
+        self, kind: Kind, outcome: Outcome, *, device: int, chat: int, message: int, sequence: int = 0
+    ) -> None:
+        self._note(kind, device=device, chat=chat, message=message, sequence=sequence, outcome=outcome)
+        self.flush()
+
+    def given(
+        self,
+        device: int,
+        chat: int,
+        connection: int,
+        sequence: int,
+        message: int,
+        *,
+        sort: Sort,
+        is_asked: bool,
+    ) -> None:
+        """`is_asked`: the device had asked for what it missed, so that it may be what it holds already."""
+        self._gathered.append(
+            _pack(
+                time.monotonic_ns(),
+                message,
+                device,
+                chat,
+                connection,
+                sequence,
+                0,
+                Kind.GIVEN,
+                0,
+                sort,
+                is_asked,
+            )
+        )
+
+    def member(self, kind: Kind, chat: int, sequence: int, user: int) -> None:
+        """Told by an entry, which many devices get; once is enough."""
+        fact = (kind, chat, sequence, user)
+        if fact not in self._said:
+            self._said.add(fact)
+            self._note(kind, chat=chat, sequence=sequence, value=user)
+
+    def base(self, device: int, chat: int, sequence: int) -> None:
+        self._note(Kind.BASE, device=device, chat=chat, sequence=sequence)
+
+    def row(self, user: int, chat: int, asked_ns: int, *, read: int, unread: int) -> None:
+        self._note(Kind.ROW, value=user, chat=chat, sequence=read, message=unread, at_ns=asked_ns)
+
+    def quiet(self, device: int) -> None:
+        self._note(Kind.QUIET, device=device)
+
+    def step(self, what: str) -> None:
+        self._note(Kind.STEP, value=self.name(what))
+        self.flush()
+
+    def flush(self) -> None:
+        if self._gathered:
+            os.write(self._events, b"".join(self._gathered))
+            self._gathered.clear()
+
+    def _note(
+        self,
+        kind: Kind,
+        *,
+        device: int = 0,
+        chat: int = 0,
+        message: int = 0,
+        sequence: int = 0,
+        value: int = 0,
+        outcome: Outcome = Outcome.UNKNOWN,
+        at_ns: int | None = None,
+    ) -> None:
+        now = time.monotonic_ns() if at_ns is None else at_ns
+        self._gathered.append(_pack(now, message, device, chat, 0, sequence, value, kind, outcome, 0, 0))

@@ -1,0 +1,1 @@
+"""Who talks to an installation: people, their devices, and what they do."""

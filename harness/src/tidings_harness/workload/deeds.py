@@ -1,0 +1,142 @@
+"""What people do while a run goes on, each as a loop that ends when it is cancelled."""
+
+import asyncio
+import itertools
+import random
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import httpx
+
+from tidings_harness.history.events import Kind, Outcome
+from tidings_harness.workload.ledger import Ledger, text_of
+from tidings_harness.workload.light import LightDevice
+from tidings_harness.workload.scenario import Scenario
+from tidings_harness.workload.site import Rest
+from tidings_harness.workload.speaker import Speaker
+from tidings_sdk.errors import NotAnswered
+from tidings_sdk.frames.shape import Body, ErrorBody
+from tidings_sdk.frames.writing import Appended, Send
+
+_MOST_IN_FLIGHT: Final = 64
+_STALE_BY: Final = 7
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """One chat with its people. The owner stays; `churning` is removed and comes back."""
+
+    chat: str
+    owner: str
+    members: Sequence[str]
+    churning: str
+    speakers: list[Speaker]
+    devices: list[LightDevice]
+    stranger: LightDevice | None = None
+    in_flight: set[asyncio.Task[Outcome]] = field(default_factory=set)
+
+    def everyone(self) -> list[LightDevice | Speaker]:
+        return [*self.devices, *self.speakers]
+
+
+@dataclass(slots=True, kw_only=True)
+class Deeds:
+    scenario: Scenario
+    ledger: Ledger
+    rest: Rest
+
+    def of(self, group: Group) -> list[Coroutine[None, None, None]]:
+        wanted = self.scenario
+        loops: list[Coroutine[None, None, None]] = [self._talk(group)]
+        if wanted.stutters and group.devices:
+            loops.append(self._every(0.7, lambda: self._stutter(group)))
+        if wanted.reads:
+            loops.append(self._every(0.4, lambda: self._read(group)))
+        if wanted.churns:
+            loops.append(self._every(1.5, lambda: self._churn(group)))
+        if group.stranger is not None:
+            stranger = group.stranger
+            loops.append(self._every(1.1, lambda: self._intrude(group, stranger)))
+        return loops
+
+    async def list_rows(self, user: str) -> None:
+        asked_ns = time.monotonic_ns()
+        recorder = self.ledger.recorder
+        for row in await self.rest.chats(user):
+            recorder.row(
+                recorder.name(user), recorder.name(row.chat), asked_ns, read=row.read, unread=row.unread
+            )
+        recorder.flush()
+
+    async def _every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+        """What is refused or not answered while something is broken is tried again next time."""
+        while True:
+            await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
+            try:
+                await deed()
+            except (httpx.HTTPError, NotAnswered, TimeoutError):
+                continue
+
+    async def _talk(self, group: Group) -> None:
+        """Open loop: what is slow is not asked less, up to a bound."""
+        for speaker in itertools.cycle(group.speakers):
+            await asyncio.sleep(random.expovariate(self.scenario.rate))
+            if len(group.in_flight) < _MOST_IN_FLIGHT:
+                task = asyncio.create_task(speaker.send(group.chat, self.scenario.text_bytes))
+                group.in_flight.add(task)
+                task.add_done_callback(group.in_flight.discard)
+
+    async def _stutter(self, group: Group) -> None:
+        """The same frame twice, as by a client that lost the answer to the first."""
+        await self._say(group, group.devices[0], times=2)
+
+    async def _intrude(self, group: Group, stranger: LightDevice) -> None:
+        """By hand: the SDK would ask where the log is, and hear there already that he has no business in it."""
+        await self._say(group, stranger, times=1)
+
+    async def _say(self, group: Group, device: LightDevice, times: int) -> None:
+        recorder, chat = self.ledger.recorder, self.ledger.recorder.name(group.chat)
+        message = recorder.new_message()
+        send = Send(
+            chat=group.chat,
+            client_message_id=f"harness-{message:x}",
+            after=self.ledger.heads[group.chat],
+            text=text_of(message, self.scenario.text_bytes),
+        )
+        recorder.begin(Kind.SEND, device=device.number, chat=chat, message=message)
+        for _ in range(times):
+            answer = await device.ask(send)
+            sequence = answer.sequence if isinstance(answer, Appended) else 0
+            self.ledger.committed(group.chat, sequence)
+            recorder.end(
+                Kind.SENT,
+                _outcome(answer),
+                device=device.number,
+                chat=chat,
+                message=message,
+                sequence=sequence,
+            )
+
+    async def _read(self, group: Group) -> None:
+        """Now and then by a device that lags behind, which must not take back what the other said."""
+        speaker = random.choice(group.speakers)  # noqa: S311 - no secret
+        position = speaker.positions.get(group.chat, 0)
+        if position > _STALE_BY:
+            await speaker.read(group.chat, position)
+            await speaker.read(group.chat, position - _STALE_BY)
+            await self.list_rows(speaker.user)
+
+    async def _churn(self, group: Group) -> None:
+        await self.rest.remove(group.chat, group.owner, group.churning)
+        await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
+        await self.rest.add(group.chat, group.owner, group.churning)
+
+
+def _outcome(answer: Body) -> Outcome:
+    """Refused for good, or else unknown: what may succeed later may have succeeded already."""
+    if isinstance(answer, Appended):
+        return Outcome.OK
+    is_final = isinstance(answer, ErrorBody) and not answer.retryable and answer.code != "internal"
+    return Outcome.FAILED if is_final else Outcome.UNKNOWN

@@ -1,0 +1,73 @@
+"""What the whole run knows: the recorder, how far each chat has got, and who is in it, as entries tell."""
+
+import hashlib
+from collections import defaultdict
+from typing import Final, NamedTuple, final
+
+from tidings_harness.history.events import Kind, Sort
+from tidings_harness.history.writing import Recorder
+from tidings_sdk.frames.reading import Entry
+
+_OTHER: Final = 1 << 62
+_DIGITS: Final = 16
+
+
+class Seen(NamedTuple):
+    """An entry, as the history has it."""
+
+    sequence: int
+    message: int
+    sort: Sort
+
+
+def text_of(message: int, size: int) -> str:
+    return f"{message:0{_DIGITS}x}".ljust(size, ".")
+
+
+@final
+class Ledger:
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.heads: dict[str, int] = defaultdict(int)
+        self.last_of: dict[tuple[str, str], tuple[int, bool]] = {}
+        """By chat and user: the last entry that let him in or took him out, and which of the two it was."""
+        self.given = 0
+
+    def entry(self, chat: str, entry: Entry) -> Seen:
+        """Called for what a device got, often with what others got before."""
+        self.committed(chat, entry.sequence)
+        if entry.kind == "message":
+            return Seen(entry.sequence, _number(entry.text), Sort.MESSAGE)
+        self._member(chat, entry)
+        return Seen(entry.sequence, _fingerprint(entry), Sort.OTHER)
+
+    def committed(self, chat: str, sequence: int) -> None:
+        self.heads[chat] = max(self.heads[chat], sequence)
+
+    def must_hold(self, chat: str, user: str) -> int:
+        """Up to where his devices are to get; 0: nothing is known to be for him."""
+        at, is_in = self.last_of.get((chat, user), (0, False))
+        return self.heads[chat] if is_in else at
+
+    def _member(self, chat: str, entry: Entry) -> None:
+        kind = {"create": Kind.IN, "join": Kind.IN, "leave": Kind.OUT}.get(entry.kind)
+        if kind is None:
+            return
+        number = self.recorder.name
+        for user in entry.users:
+            self.recorder.member(kind, number(chat), entry.sequence, number(user))
+            if entry.sequence >= self.last_of.get((chat, user), (0, False))[0]:
+                self.last_of[chat, user] = (entry.sequence, kind is Kind.IN)
+
+
+def _number(text: str) -> int:
+    """The message's own, which its text begins with. A text that is not ours has one that nobody sent."""
+    try:
+        return int(text[:_DIGITS], 16)
+    except ValueError:
+        return _OTHER - 1
+
+
+def _fingerprint(entry: Entry) -> int:
+    told = f"{entry.kind} {entry.by} {entry.refers_to} {entry.name} {entry.role} {sorted(entry.users)}"
+    return _OTHER | int.from_bytes(hashlib.blake2b(told.encode(), digest_size=7).digest())

@@ -1,0 +1,171 @@
+"""A run: makes people and chats, lets them live, waits at the end until all is quiet, and has the history checked."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from math import inf
+from pathlib import Path
+from typing import Final, Self, final
+
+from tidings_harness.checking.check import check
+from tidings_harness.checking.verdict import Verdict
+from tidings_harness.history.loading import load
+from tidings_harness.history.writing import Recorder
+from tidings_harness.workload.deeds import Deeds, Group
+from tidings_harness.workload.ledger import Ledger
+from tidings_harness.workload.light import Frames, LightDevice
+from tidings_harness.workload.scenario import Scenario
+from tidings_harness.workload.site import Rest, Site
+from tidings_harness.workload.speaker import Speaker
+
+_POLL_S: Final = 0.05
+_STILL_S: Final = 1.0
+_AT_ONCE: Final = 16
+_LIVE_WITHIN_S: Final = 60.0
+
+
+@final
+class Load:
+    """`async with` it: everybody is live when it begins. `finish` says what the history says."""
+
+    def __init__(self, site: Site, scenario: Scenario, directory: Path, *, writer: int = 1) -> None:
+        self._scenario, self._directory = scenario, directory
+        self.site = site
+        self._recorder = Recorder(directory, writer)
+        self.ledger = Ledger(self._recorder)
+        self._frames = Frames(self.ledger)
+        self._rest = Rest(site)
+        self._deeds = Deeds(scenario=scenario, ledger=self.ledger, rest=self._rest)
+        self._loops: list[asyncio.Future[None]] = []
+        self._mark = uuid.uuid4().hex[:6]
+        self.groups: list[Group] = []
+
+    async def __aenter__(self) -> Self:
+        for number in range(self._scenario.groups):
+            self.groups.append(await self._found(number))
+        await self._live()
+        self._loops = [asyncio.ensure_future(loop) for group in self.groups for loop in self._deeds.of(group)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._hush()
+        for device in (*self.light_devices(), *self.strangers()):
+            await device.stop()
+        for speaker in self.speakers():
+            await speaker.stop()
+        await self._rest.close()
+        self._recorder.__exit__()
+
+    def light_devices(self) -> Iterator[LightDevice]:
+        return (device for group in self.groups for device in group.devices)
+
+    def speakers(self) -> Iterator[Speaker]:
+        return (speaker for group in self.groups for speaker in group.speakers)
+
+    def strangers(self) -> Iterator[LightDevice]:
+        return (group.stranger for group in self.groups if group.stranger)
+
+    def step(self, what: str) -> None:
+        self._recorder.step(what)
+
+    async def caught_up(self, within_s: float) -> float:
+        """How long it took until everybody held what was committed at the moment of asking. inf: not in time."""
+        wanted = {group.chat: self.ledger.heads[group.chat] for group in self.groups}
+        return await self._until(
+            lambda: all(self._holds(group, wanted[group.chat]) for group in self.groups), within_s
+        )
+
+    async def sent_more(self, count: int, within_s: float) -> float:
+        """How long it took until so many more entries were committed, over all chats."""
+        goal = sum(self.ledger.heads.values()) + count
+        return await self._until(lambda: sum(self.ledger.heads.values()) >= goal, within_s)
+
+    async def finish(self, quiet_within_s: float = 60.0) -> Verdict:
+        """`settle`, and what the history says then."""
+        await self.settle(quiet_within_s)
+        return await asyncio.to_thread(lambda: check(load(self._directory)))
+
+    async def settle(self, quiet_within_s: float) -> None:
+        """Nobody says anything new; what is under way arrives; then what is missing is lost."""
+        await self._hush()
+        await self._until(self._is_settled, quiet_within_s)
+        await self.caught_up(quiet_within_s)
+        await asyncio.sleep(_STILL_S)
+        for group in self.groups:
+            for each in group.everyone():
+                self._recorder.quiet(each.number)
+        self._recorder.flush()
+        await self._last_rows()
+
+    async def _found(self, number: int) -> Group:
+        wanted = self._scenario
+        members = [f"h{self._mark}-{number}-{who}" for who in range(wanted.members)]
+        chat = await self._rest.group(members[0], members[1:])
+        devices = [self._light(user, f"light-{each}") for user in members for each in range(wanted.devices)]
+        speakers = [
+            Speaker(self.site, self.ledger, user, "sdk", [chat]) for user in members[: wanted.speakers]
+        ]
+        stranger = f"h{self._mark}-{number}-stranger" if wanted.strangers else None
+        return Group(
+            chat=chat,
+            owner=members[0],
+            members=members,
+            churning=members[-1],
+            speakers=speakers,
+            devices=devices,
+            stranger=self._light(stranger, "light") if stranger else None,
+        )
+
+    def _light(self, user: str, device: str) -> LightDevice:
+        return LightDevice(self.site, self.ledger, self._frames, user, device)
+
+    async def _live(self) -> None:
+        for speaker in self.speakers():
+            await speaker.start()
+        for stranger in self.strangers():
+            stranger.start({})
+        for group in self.groups:
+            for some in range(0, len(group.devices), _AT_ONCE):
+                await self._start(group.devices[some : some + _AT_ONCE], group.chat)
+        if (
+            await self._until(lambda: all(speaker.is_live for speaker in self.speakers()), _LIVE_WITHIN_S)
+            == inf
+        ):
+            raise TimeoutError("Not everybody came to be connected in time.")
+
+    async def _start(self, devices: list[LightDevice], chat: str) -> None:
+        for device in devices:
+            device.start({chat: 0})
+        if await self._until(lambda: all(device.is_live for device in devices), _LIVE_WITHIN_S) == inf:
+            raise TimeoutError("Not everybody came to be connected in time.")
+
+    def _holds(self, group: Group, up_to: int) -> bool:
+        return all(
+            each.positions.get(group.chat, 0) >= min(up_to, self.ledger.must_hold(group.chat, each.user))
+            for each in group.everyone()
+        )
+
+    def _is_settled(self) -> bool:
+        return all(speaker.pending == 0 for speaker in self.speakers()) and not any(
+            group.in_flight for group in self.groups
+        )
+
+    async def _last_rows(self) -> None:
+        users = [user for group in self.groups for user in group.members]
+        for some in range(0, len(users), _AT_ONCE):
+            await asyncio.gather(*(self._deeds.list_rows(user) for user in users[some : some + _AT_ONCE]))
+
+    async def _hush(self) -> None:
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        self._loops = []
+
+    async def _until(self, holds: Callable[[], bool], within_s: float) -> float:
+        began = time.monotonic()
+        while not holds():
+            if time.monotonic() - began > within_s:
+                return inf
+            await asyncio.sleep(_POLL_S)
+        return time.monotonic() - began

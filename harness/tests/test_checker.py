@@ -1,0 +1,57 @@
+"""A good history passes; each mutant of it is caught, by the rule that it breaks."""
+
+import numpy as np
+import pytest
+
+from tidings_harness.checking.check import check
+from tidings_harness.checking.verdict import Rule
+from tidings_harness.history.events import RECORD, Kind
+from tidings_harness.history.loading import History
+from tidings_harness.imagined import Town, imagine
+from tidings_harness.mutants import MUTANTS
+
+TOWN = Town()
+
+
+def test_a_good_history_breaks_no_rule() -> None:
+    verdict = check(imagine(TOWN))
+    assert verdict.breaches == ()
+    assert verdict.deliveries > 1_000
+    assert verdict.sends > verdict.acked > 0
+    assert verdict.unsettled > 0
+    assert verdict.rows > 0
+    assert verdict.unquiet == 0
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught_by_the_rule_that_it_breaks(name: str) -> None:
+    mutant = MUTANTS[name]
+    verdict = check(mutant.of(imagine(TOWN), TOWN))
+    assert mutant.rule in verdict.broken
+    assert all(breach.examples for breach in verdict.breaches)
+
+
+def test_every_rule_has_a_mutant() -> None:
+    assert {mutant.rule for mutant in MUTANTS.values()} == set(Rule)
+
+
+def test_of_a_device_that_was_not_there_at_the_end_nothing_is_missing() -> None:
+    history = imagine(TOWN)
+    verdict = check(MUTANTS["lost_for_one_device"].of(history, TOWN))
+    assert verdict.lost == 1
+    unquiet = history.events[history.events["kind"] != Kind.QUIET]
+    verdict = check(
+        MUTANTS["lost_for_one_device"].of(History(unquiet, history.names), TOWN),
+    )
+    assert verdict.lost == 0
+    assert verdict.unquiet == verdict.devices
+
+
+def test_what_was_asked_for_again_may_come_twice() -> None:
+    history = MUTANTS["given_twice"].of(imagine(TOWN), TOWN)
+    history.events["is_asked"] = 1
+    assert check(history).is_good
+
+
+def test_an_empty_history_breaks_no_rule() -> None:
+    assert check(History(np.empty(0, RECORD), [])).is_good

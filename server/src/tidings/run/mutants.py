@@ -1,0 +1,174 @@
+"""Servers that break one promise each, on purpose: `testing.mutant`. What checks the promises must catch every one.
+
+Each is put on at the start of a process, over the place where the promise is kept; nothing else knows of them.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import count
+from typing import Any, Final
+
+from tidings.chats.model import Interval
+from tidings.delivery import plan
+from tidings.delivery import rules as delivery_rules
+from tidings.delivery.model import Row
+from tidings.gateway.hub import Hub
+from tidings.gateway.socket.ports import Socket
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey
+from tidings.messages import rules as message_rules
+from tidings.messages.append import Appends
+from tidings.messages.history import History, Shown
+from tidings.messages.model import Appended, BesideAt, Entry, Kind, Proposal, Refusal, SendKey
+from tidings.messages.rules import ADMITTED, Verdict
+from tidings.messages.store import log
+from tidings.messages.view import View
+from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.client import Client
+from tidings.tables.patterns import delivery as delivery_patterns
+
+_NOW_AND_THEN: Final = 7
+_ENTRY: Final = b'{"entry":'
+
+
+def become(name: str) -> None:
+    """Before anything is composed. Raises `settings_invalid`."""
+    if name not in MUTANTS:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"testing.mutant: there is no {name!r}.",
+            hint=f"There are: {', '.join(MUTANTS)}.",
+        )
+    MUTANTS[name]()
+
+
+def acks_before_commit() -> None:
+    """And dies before the commit."""
+    honest, turn, heads = Appends.append, count(1), dict[ChatKey, int]()
+
+    async def append(
+        self: Appends[Any], chat: ChatKey, proposal: Proposal[Any], beside_at: BesideAt | None = None
+    ) -> Appended:
+        if proposal.draft.kind is Kind.MESSAGE and chat in heads and next(turn) % _NOW_AND_THEN == 0:
+            return Appended(heads[chat] + 1, is_repeat=False)
+        done = await honest(self, chat, proposal, beside_at)
+        heads[chat] = max(done.sequence, heads.get(chat, 0))
+        return done
+
+    Appends.append = append  # type: ignore[method-assign]
+
+
+def puts_without_condition() -> None:
+    """Two who append at once take the same place."""
+    log.ABSENT = "attribute_exists(chat_id) OR attribute_not_exists(chat_id)"
+
+
+def forgets_keys() -> None:
+    """A repeat is a second message."""
+
+    def find(self: View[Any], key: SendKey) -> None:
+        del self, key
+
+    View.find = find  # type: ignore[method-assign]
+
+
+def leaves_out_entries() -> None:
+    """Of pushes and of what is read, as if they were not the reader's to see."""
+    honest = History.show
+
+    async def show(self: History, chat: ChatKey, entries: Sequence[Entry]) -> list[Shown]:
+        shown = await honest(self, chat, entries)
+        return [each for each in shown if each.entry.kind is not Kind.MESSAGE or each.entry.sequence % 20]
+
+    History.show = show  # type: ignore[method-assign]
+
+
+def drops_pushes() -> None:
+    """Of one device, which is taken to have it."""
+    honest, turn = Hub.send, count(1)
+
+    def send(self: Hub[Any], frame: bytes, sockets: Collection[Socket]) -> None:
+        is_dropped = frame.startswith(_ENTRY) and next(turn) % _NOW_AND_THEN == 0
+        honest(self, frame, list(sockets)[1:] if is_dropped else sockets)
+
+    Hub.send = send  # type: ignore[method-assign]
+
+
+def pushes_twice() -> None:
+    honest, turn = Hub.send, count(1)
+
+    def send(self: Hub[Any], frame: bytes, sockets: Collection[Socket]) -> None:
+        honest(self, frame, sockets)
+        if frame.startswith(_ENTRY) and next(turn) % _NOW_AND_THEN == 0:
+            honest(self, frame, sockets)
+
+    Hub.send = send  # type: ignore[method-assign]
+
+
+def ignores_intervals() -> None:
+    """Who was ever a member is pushed to."""
+
+    def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
+        del intervals
+        return [(after, up_to)]
+
+    plan.visible = visible  # type: ignore[attr-defined]
+
+
+def lowers_watermarks() -> None:
+    honest = Client.update
+
+    async def update(self: Client, pattern: AccessPattern, *given: object, **more: object) -> object:
+        if pattern in {delivery_patterns.RAISE_READ, delivery_patterns.RAISE_DELIVERED}:
+            del more["condition"]
+        return await honest(self, pattern, *given, **more)  # type: ignore[arg-type]
+
+    Client.update = update  # type: ignore[method-assign,assignment]
+
+
+def counts_one_more() -> None:
+    honest = delivery_rules.unread
+
+    def unread(row: Row) -> int:
+        return honest(row) + 1
+
+    delivery_rules.unread = unread
+
+
+def appends_what_it_refuses() -> None:
+    refused: dict[SendKey, Code] = {}
+    honest_judge, honest_append = message_rules._judge_standing, Appends.append  # noqa: SLF001 - that is the place
+
+    def judge(view: View[Any], proposal: Proposal[Any], *, is_fresh: bool) -> Verdict:
+        verdict = honest_judge(view, proposal, is_fresh=is_fresh)
+        if not isinstance(verdict, Refusal) or proposal.draft.kind is not Kind.MESSAGE:
+            return verdict
+        refused[proposal.draft.key] = verdict.code
+        return ADMITTED
+
+    async def append(
+        self: Appends[Any], chat: ChatKey, proposal: Proposal[Any], beside_at: BesideAt | None = None
+    ) -> Appended:
+        done = await honest_append(self, chat, proposal, beside_at)
+        if (code := refused.get(proposal.draft.key)) is not None:
+            raise TidingsError(code, "Refused, and appended all the same.")
+        return done
+
+    message_rules._judge_standing = judge  # noqa: SLF001 - see above
+    Appends.append = append  # type: ignore[method-assign]
+
+
+MUTANTS: Final[dict[str, Callable[[], None]]] = {
+    mutant.__name__: mutant
+    for mutant in (
+        acks_before_commit,
+        puts_without_condition,
+        forgets_keys,
+        leaves_out_entries,
+        drops_pushes,
+        pushes_twice,
+        ignores_intervals,
+        lowers_watermarks,
+        counts_one_more,
+        appends_what_it_refuses,
+    )
+}

@@ -1,0 +1,28 @@
+"""Three brokers, one of them killed at a time: two in sync are enough, and one that comes back catches up."""
+
+import asyncio
+
+from faults.whole.fault import Doing, Fault
+from tidings.engines.model import Engine
+
+
+async def inflict(doing: Doing) -> None:
+    fleet = doing.stand.city.fleet
+    brokers = [each.node.name for each in fleet.status() if each.node.engine is Engine.KAFKA]
+    for turn in doing.times(3, 15):
+        name = brokers[turn % len(brokers)]
+        doing.load.step(f"kill -9 {name}")
+        await asyncio.to_thread(fleet.kill, name)
+        await doing.load.sent_more(20, 60)
+        await asyncio.to_thread(fleet.restart, name)
+        await doing.load.sent_more(10, 60)
+
+
+FAULT = Fault(
+    name="three brokers",
+    invariant="One broker of three may be gone at any time.",
+    fault="kill -9 of each of three brokers in turn, started again on what it left",
+    inflict=inflict,
+    brokers=3,
+    heals_within_s=120.0,
+)

@@ -1,0 +1,37 @@
+"""Every fault, in the order in which they are inflicted."""
+
+from typing import Final
+
+from faults.whole import (
+    brokers,
+    clocks,
+    commit_then_crash,
+    disk_full,
+    freezes,
+    hot_chat,
+    kills,
+    poison,
+    removal_race,
+    rolling,
+    slow_consumers,
+    storm,
+    weather,
+    wipes,
+)
+
+FAULTS: Final = (
+    kills.FAULT,
+    freezes.FAULT,
+    wipes.FAULT,
+    commit_then_crash.FAULT,
+    weather.FAULT,
+    clocks.FAULT,
+    rolling.FAULT,
+    storm.FAULT,
+    slow_consumers.FAULT,
+    poison.FAULT,
+    disk_full.FAULT,
+    hot_chat.FAULT,
+    removal_race.FAULT,
+    brokers.FAULT,
+)

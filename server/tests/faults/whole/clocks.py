@@ -1,0 +1,33 @@
+"""Clocks that jump: some processes are an hour ahead, others a day behind. Order is the sequence, never a clock."""
+
+from fixtures.city import ProcessKind
+
+from faults.whole.fault import Doing, Fault
+
+_JUMPS_S: tuple[tuple[ProcessKind, str], ...] = (
+    ("delivery", "-86400"),
+    ("relay", "86400"),
+    ("delivery", "3600"),
+    ("gateway", "1200"),
+)
+_KINDS: tuple[ProcessKind, ...] = ("delivery", "relay", "gateway")
+
+
+async def inflict(doing: Doing) -> None:
+    """A gateway stays within the life of the tokens, which is as far as its clock may be wrong and let anybody in."""
+    stand = doing.stand
+    for _ in doing.times(1, 5):
+        for kind, offset_s in _JUMPS_S:
+            doing.load.step(f"{kind} by {offset_s} s")
+            await stand.replace(stand.running[kind][0], kind, TESTING_CLOCK_OFFSET_S=offset_s)
+            await doing.load.sent_more(20, 60)
+        for kind in _KINDS:
+            await stand.renew(*[kind] * len(stand.running[kind]))
+
+
+FAULT = Fault(
+    name="clock jumps",
+    invariant="No order and no interval depends on a clock.",
+    fault="workers a day behind and an hour ahead, the relay a day ahead, one gateway 20 minutes ahead of the other",
+    inflict=inflict,
+)

@@ -1,0 +1,26 @@
+"""A process dies between the commit and the publish: the entry is in the log, and nobody has been told."""
+
+from faults.whole.fault import Doing, Fault
+
+_NOBODY = "127.0.0.1:9"
+
+
+async def inflict(doing: Doing) -> None:
+    """A gateway that reaches no broker commits and acknowledges, as promised, and has all of it still to publish."""
+    stand = doing.stand
+    for _ in doing.times(2, 20):
+        (mute,) = await stand.start("gateway", KAFKA_BOOTSTRAP_SERVERS=_NOBODY)
+        for device in list(doing.load.light_devices())[::3]:
+            device.cut()
+        await doing.load.sent_more(30, 60)
+        doing.load.step("kill -9 of what has committed and not published")
+        await stand.kill(mute)
+        await doing.load.sent_more(10, 30)
+
+
+FAULT = Fault(
+    name="crash between commit and publish",
+    invariant="What is committed is delivered, late perhaps: the relay finds what nobody published.",
+    fault="a gateway that can't reach Kafka takes sends, acknowledges them, and is killed with -9",
+    inflict=inflict,
+)

@@ -1,0 +1,19 @@
+"""A chat that everybody writes to at once, through two gateways."""
+
+from faults.whole.fault import Doing, Fault
+from tidings_harness.workload.scenario import SCENARIOS, Scenario
+
+
+async def inflict(doing: Doing) -> None:
+    doing.load.step("hot")
+    await doing.load.sent_more(400 if doing.is_short else 20_000, 60 if doing.is_short else 900)
+
+
+FAULT = Fault(
+    name="hot chat",
+    invariant="One dense order, whoever appends: writers on two gateways race for every place.",
+    fault="100 sends a second into one chat, by six speakers over two gateways",
+    inflict=inflict,
+    scenario=Scenario(groups=1, members=20, devices=2, speakers=6, rate=100),
+    full_scenario=SCENARIOS["hot-chat"],
+)

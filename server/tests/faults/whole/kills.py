@@ -1,0 +1,23 @@
+"""Kill -9, again and again, of every kind of process; each time another one takes its place."""
+
+from fixtures.city import ProcessKind
+
+from faults.whole.fault import Doing, Fault
+
+_KINDS: tuple[ProcessKind, ...] = ("gateway", "delivery", "relay", "api")
+
+
+async def inflict(doing: Doing) -> None:
+    for turn in doing.times(len(_KINDS), 10 * len(_KINDS)):
+        kind = _KINDS[turn % len(_KINDS)]
+        doing.load.step(f"kill -9 {kind}")
+        await doing.stand.replace(doing.stand.running[kind][0], kind)
+        await doing.load.sent_more(20, 30)
+
+
+FAULT = Fault(
+    name="kills",
+    invariant="Whoever dies in mid-traffic, each device gets each entry of its user once, in order.",
+    fault="kill -9 of a gateway, a delivery worker, the relay, the API, one after the other, each replaced",
+    inflict=inflict,
+)

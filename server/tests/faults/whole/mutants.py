@@ -1,0 +1,72 @@
+"""Servers that break a promise on purpose, under a small load: the checker must say which one was broken."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from fixtures.city import City, ProcessKind
+
+from faults.whole.stand import Stand, stand_on
+from tidings_harness.checking.verdict import Rule
+from tidings_harness.workload.scenario import Scenario
+
+_LOAD: Final = Scenario(groups=2, members=6, devices=2, speakers=3, rate=12)
+_ENTRIES: Final = 150
+_QUIET_WITHIN_S: Final = 6.0
+_GATEWAYS: Final = ("gateway", "gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class Breaking:
+    """Which processes are mutants, and the rule that is to catch them."""
+
+    kinds: tuple[ProcessKind, ...]
+    rule: Rule
+
+
+BREAKING: Final[dict[str, Breaking]] = {
+    "acks_before_commit": Breaking(_GATEWAYS, Rule.ONE_ENTRY),
+    "puts_without_condition": Breaking(_GATEWAYS, Rule.ONE_ENTRY),
+    "forgets_keys": Breaking(_GATEWAYS, Rule.ONE_SEQUENCE),
+    "leaves_out_entries": Breaking(_GATEWAYS, Rule.EVERYTHING),
+    "drops_pushes": Breaking(_GATEWAYS, Rule.NO_HOLES),
+    "pushes_twice": Breaking(_GATEWAYS, Rule.NOTHING_TWICE),
+    "lowers_watermarks": Breaking(_GATEWAYS, Rule.FORWARD),
+    "appends_what_it_refuses": Breaking(_GATEWAYS, Rule.FAILED_IS_FAILED),
+    "ignores_intervals": Breaking(("delivery",), Rule.NOTHING_ELSE),
+    "counts_one_more": Breaking(("api",), Rule.UNREAD),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    name: str
+    rule: Rule
+    broken: frozenset[Rule]
+
+    @property
+    def is_caught(self) -> bool:
+        return self.rule in self.broken
+
+
+async def catch_all(city: City, tell: Callable[[Caught], None]) -> list[Caught]:
+    """Mutants of a kind follow each other: a good one is put back only when the next is of another kind."""
+    found = []
+    async with stand_on(city) as stand:
+        for name, following in pairwise([*BREAKING, None]):
+            assert name is not None
+            found.append(await _catch(name, stand))
+            tell(found[-1])
+            if following and BREAKING[following].kinds != BREAKING[name].kinds:
+                await stand.renew(*BREAKING[name].kinds)
+    return found
+
+
+async def _catch(name: str, stand: Stand) -> Caught:
+    breaking = BREAKING[name]
+    await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
+    async with stand.load(_LOAD) as load:
+        await load.sent_more(_ENTRIES, 60)
+        verdict = await load.finish(_QUIET_WITHIN_S)
+    return Caught(name, breaking.rule, frozenset(verdict.broken))

@@ -1,0 +1,27 @@
+"""A rolling restart of everything under load, as a deployment does it: SIGTERM, one process after the other."""
+
+import signal
+
+from fixtures.city import ProcessKind
+
+from faults.whole.fault import Doing, Fault
+
+_KINDS: tuple[ProcessKind, ...] = ("api", "delivery", "relay", "gateway")
+
+
+async def inflict(doing: Doing) -> None:
+    stand = doing.stand
+    for _ in doing.times(1, 5):
+        for kind in _KINDS:
+            for old in list(stand.running[kind]):
+                doing.load.step(f"restart {kind}")
+                await stand.start(kind)
+                await stand.kill(old, signal.SIGTERM)
+
+
+FAULT = Fault(
+    name="rolling restart",
+    invariant="A deployment is not noticed but by reconnects.",
+    fault="every process is replaced: a new one is ready, then the old one gets SIGTERM and drains",
+    inflict=inflict,
+)

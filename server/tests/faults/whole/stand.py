@@ -1,0 +1,103 @@
+"""An installation to be broken: its processes by kind, ended and started again while devices talk to it."""
+
+import asyncio
+import functools
+import signal
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from fixtures.city import Balancer, City, CityProcess, ProcessKind
+
+from tidings_harness.workload.load import Load
+from tidings_harness.workload.scenario import Scenario
+from tidings_harness.workload.site import Site
+
+WHOLE: Final[tuple[ProcessKind, ...]] = ("gateway", "gateway", "delivery", "relay", "api")
+
+
+class Stand:
+    """Blocking work (starting, waiting for readiness) is done in threads: the devices live in this loop."""
+
+    def __init__(self, city: City, balancer: Balancer) -> None:
+        self.city, self._balancer = city, balancer
+        self.running: dict[ProcessKind, list[CityProcess]] = defaultdict(list)
+        self._histories = 0
+        self.site = Site(
+            api="",
+            sockets=[],
+            steady_socket=f"ws://127.0.0.1:{balancer.port}/v1/socket",
+            token=functools.cache(city.token),
+        )
+
+    async def start(self, *kinds: ProcessKind, **changes: str) -> list[CityProcess]:
+        """All at once, and then all of them ready."""
+        unheld = {"TESTING_PAUSE_AT": "", **changes}
+        started = await asyncio.to_thread(lambda: self.city.ready(*kinds, **unheld))
+        for kind, process in zip(kinds, started, strict=True):
+            self.running[kind].append(process)
+        await asyncio.to_thread(self._told)
+        return started
+
+    async def kill(self, process: CityProcess, by: signal.Signals = signal.SIGKILL) -> None:
+        """It is gone when this returns; nobody is sent to it any more."""
+        for processes in self.running.values():
+            if process in processes:
+                processes.remove(process)
+        await asyncio.to_thread(self._told)
+        process.popen.send_signal(by)
+        await asyncio.to_thread(process.exit_code)
+
+    async def replace(self, process: CityProcess, kind: ProcessKind, **changes: str) -> CityProcess:
+        """Killed, and another of its kind in its place."""
+        await self.kill(process)
+        return (await self.start(kind, **changes))[0]
+
+    async def renew(self, *kinds: ProcessKind, **changes: str) -> None:
+        """New ones first, then the old ones are ended: everything of these kinds runs with other settings."""
+        old = [(kind, process) for kind in set(kinds) for process in self.running[kind]]
+        await self.start(*kinds, **changes)
+        for _, process in old:
+            await self.kill(process)
+
+    @asynccontextmanager
+    async def load(self, scenario: Scenario) -> AsyncIterator[Load]:
+        self._histories += 1
+        directory = self.city.directory / f"history-{self._histories}"
+        directory.mkdir()
+        async with Load(self.site, scenario, directory) as load:
+            yield load
+
+    async def mend(self) -> list[str]:
+        """Who ended by himself, with his last words; others take their places."""
+        found = []
+        for kind in list(self.running):
+            for process in [each for each in self.running[kind] if each.popen.poll() is not None]:
+                found.append(f"{kind} ended by itself with {process.popen.poll()}: {process.tail()[-800:]}")
+                await self.replace(process, kind)
+        return found
+
+    def _told(self) -> None:
+        ports = [process.socket_port for process in self.running["gateway"]]
+        self._balancer.ports = ports
+        self.site.sockets[:] = [f"ws://127.0.0.1:{port}/v1/socket" for port in ports]
+        if self.running["api"]:
+            self.site.api = f"http://127.0.0.1:{self.running['api'][0].wait_for('listening')['port']}"
+
+
+@asynccontextmanager
+async def stand_on(city: City, *kinds: ProcessKind) -> AsyncIterator[Stand]:
+    async with Balancer() as balancer:
+        stand = Stand(city, balancer)
+        await stand.start(*(kinds or WHOLE))
+        try:
+            yield stand
+        finally:
+            for process in [each for processes in stand.running.values() for each in processes]:
+                process.popen.kill()
+
+
+async def passed(seconds: float) -> None:
+    """A fault holds for so long: it is time that does the harm, not an event to wait for."""
+    await asyncio.sleep(seconds)

@@ -1,0 +1,25 @@
+"""Redis and Kafka's log are emptied while people talk: promise 5."""
+
+import asyncio
+
+from faults.whole.fault import Doing, Fault
+
+
+async def inflict(doing: Doing) -> None:
+    city = doing.stand.city
+    for turn in doing.times(3, 20):
+        if turn % 3 != 1:
+            doing.load.step("FLUSHALL")
+            await asyncio.to_thread(city.flush_redis)
+        if turn % 3 != 0:
+            doing.load.step("Kafka's log deleted")
+            await asyncio.to_thread(city.delete_kafka_log)
+        await doing.load.sent_more(20, 30)
+
+
+FAULT = Fault(
+    name="wipes",
+    invariant="Kafka and Redis are accelerators: emptying them loses no entry and no order.",
+    fault="FLUSHALL, then all records of `messages` deleted, then both at once, in mid-traffic",
+    inflict=inflict,
+)

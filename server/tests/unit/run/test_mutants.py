@@ -1,0 +1,29 @@
+"""Servers that break a promise exist for tests alone."""
+
+from pathlib import Path
+
+import pytest
+from faults.whole.mutants import BREAKING
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.mutants import MUTANTS, become
+from tidings.run.settings.load import load
+from tidings_harness.checking.verdict import Rule
+
+
+def test_an_unknown_mutant_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(TidingsError) as refused:
+        become("does_everything_wrong")
+    assert refused.value.code is Code.SETTINGS_INVALID
+    assert all(name in refused.value.hint for name in MUTANTS)
+
+
+def test_a_mutant_is_refused_unless_testing_is_on(tmp_path: Path) -> None:
+    with pytest.raises(TidingsError) as refused:
+        load({"TIDINGS_TESTING_MUTANT": "forgets_keys"}, tmp_path)
+    assert refused.value.code is Code.SETTINGS_INVALID
+
+
+def test_every_mutant_is_tried_and_every_rule_has_one() -> None:
+    assert BREAKING.keys() == MUTANTS.keys()
+    assert {breaking.rule for breaking in BREAKING.values()} == set(Rule)
