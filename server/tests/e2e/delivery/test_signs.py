@@ -17,7 +17,13 @@ QUICK = {
 
 
 def started(city: City) -> tuple[CityProcess, CityProcess, CityProcess]:
-    one, two, api, _ = city.ready("gateway", "gateway", "api", "delivery", **QUICK)
+    """One after the other: four that start at once on a busy machine are each given up before any has begun."""
+    (one,), (two,), (api,), _ = (
+        city.ready("gateway", **QUICK),
+        city.ready("gateway", **QUICK),
+        city.ready("api", **QUICK),
+        city.ready("delivery", **QUICK),
+    )
     return one, two, api
 
 
