@@ -227,7 +227,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * given.devices + 1_000), hard))
     plan = Plan(devices=given.devices, stay_away=given.stay_away)
     with installation() as house:
-        print(json.dumps(asdict(asyncio.run(storm(house, plan, 300.0)))), flush=True)
+        print(json.dumps(asdict(asyncio.run(storm(house, plan, 900.0)))), flush=True)
         print(json.dumps({"logged_errors": len(house.started[0].faults())}))
 
 

@@ -29,10 +29,17 @@ class Visibility:
         """Those who watch him judge anew; and his own devices, because who hides sees nobody. Never raises for Redis:
         whoever is not told now is when he looks again.
         """
+        await self.reconsider(tenant, user)
         try:
-            await self._line.to_presence(tenant, user, Hint.RULES.encode())
             found = await self._routes.of(tenant, [user])
             await self._ring(tenant, user, found.get(user, ()))
+        except RoutesAwayError:
+            return
+
+    async def reconsider(self, tenant: TenantId, user: UserId) -> None:
+        """Those who watch him judge anew. Never raises for Redis."""
+        try:
+            await self._line.to_presence(tenant, user, Hint.RULES.encode())
         except RoutesAwayError:
             return
 

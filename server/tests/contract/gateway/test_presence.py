@@ -173,6 +173,9 @@ def test_who_hides_is_seen_by_nobody_and_sees_nobody(play_post: PlayPost) -> Non
         await until(lambda: len(ben.pushed("presence")) == 2, WITHIN_S)
         assert shown(ben, ANNA) == [{"user": ANNA, "status": "offline"}]
         assert statuses(ben, BEN) == ["online"], "oneself one sees"
+        await users.update(post.stage.tenant, BEN, ProfileChange(last_seen="members"))
+        await here.routed.signs._hint((post.stage.tenant, BEN, Hint.RULES))
+        await sees(anna, BEN, "online", "offline", "online")
 
     play_post(scene)
 

@@ -109,6 +109,7 @@ async def list_blocks(call: AsUser, asked: Annotated[Listed, Query()]) -> Blocks
 async def block_user(call: AsUser, user: UserInPath, key: KeyHeader = None) -> None:
     """Neither of the two can write to the other until it is undone."""
     await call.services.chats.block(call.tenant, Caller(call.user, optional_key(key)), user)
+    await call.services.visibility.reconsider(call.tenant, call.user)
 
 
 @router.delete(
@@ -118,3 +119,4 @@ async def block_user(call: AsUser, user: UserInPath, key: KeyHeader = None) -> N
 async def unblock_user(call: AsUser, user: UserInPath, key: KeyHeader = None) -> None:
     caller = Caller(call.user, optional_key(key))
     await call.services.chats.block(call.tenant, caller, user, is_blocked=False)
+    await call.services.visibility.reconsider(call.tenant, call.user)

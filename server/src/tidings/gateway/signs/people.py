@@ -42,12 +42,20 @@ class Seeing(Protocol):
 
 
 class PersonChannel(Channel[Person]):
-    """`due_at`: when he is looked up next; what stands in the queue for another time is void."""
+    """`due_at`: when he is looked up next; what stands in the queue for another time is void.
+
+    `denied`: who may not see him. They are here all the same, to be judged anew when the rules change.
+    """
 
     def __init__(self, key: Person) -> None:
         super().__init__(key)
         self.watched = Watched()
         self.due_at = 0.0
+        self.denied: set[Seat] = set()
+
+    @property
+    def is_seen(self) -> bool:
+        return len(self.denied) < len(self.seats)
 
 
 @final
@@ -96,6 +104,8 @@ class PeopleSigns:
     def leave(self, seat: Seat, user: UserId) -> None:
         if seat in self._asked:
             self._asked[seat].discard(user)
+        if (channel := self.channels.get((seat.key.tenant, user))) is not None:
+            channel.denied.discard(seat)
         self.channels.leave(seat, (seat.key.tenant, user))
 
     def gone(self, seat: Seat) -> None:
@@ -114,11 +124,11 @@ class PeopleSigns:
 
     def said(self, channel: PersonChannel, payload: bytes, /) -> None:
         match payload.decode(errors="replace"):
-            case Hint.CAME:
-                self._show(channel, ARRIVED)
             case Hint.RULES:
                 for seat in list(channel.seats):
                     self.look(seat, [channel.key[1]])
+            case Hint.CAME if channel.is_seen:
+                self._show(channel, ARRIVED)
             case _:
                 self._look_in(channel, TURN_S)
 
@@ -135,18 +145,31 @@ class PeopleSigns:
             return
         wanted = set(seat.looks.users) if seat.looks is not None and not seat.is_gone else set()
         for user in users & wanted:
+            channel = self.channels.enter(seat, (seat.key.tenant, user))
             if user in visible:
-                self._enter(seat, user)
+                self._enter(seat, channel)
             else:
-                self.channels.leave(seat, (seat.key.tenant, user))
-                self._push([seat], user, UNKNOWN)
+                self._deny(seat, channel)
 
     def _judge_again(self, seat: Seat, users: set[UserId]) -> None:
         if not seat.is_gone:
             self.look(seat, users)
 
-    def _enter(self, seat: Seat, user: UserId) -> None:
-        channel = self.channels.enter(seat, (seat.key.tenant, user))
+    def _deny(self, seat: Seat, channel: PersonChannel) -> None:
+        """Once he has been told that nothing is known he is told no more."""
+        was_told = seat in channel.denied and channel.seats[seat]
+        channel.denied.add(seat)
+        channel.seats[seat] = True
+        if not channel.is_seen:
+            # nobody looks him up now: who may see him again begins with a look
+            channel.watched = Watched()
+        if not was_told:
+            self._push([seat], channel.key[1], UNKNOWN)
+
+    def _enter(self, seat: Seat, channel: PersonChannel) -> None:
+        if seat in channel.denied:
+            channel.denied.discard(seat)
+            channel.seats[seat] = False
         if channel.watched.shown is not None:
             self._tell(channel, [] if channel.seats[seat] else [seat], channel.watched.shown)
         elif channel.is_standing:
@@ -160,7 +183,11 @@ class PeopleSigns:
         everybody = is_news(before, after)
         self._tell(
             channel,
-            [seat for seat, is_open in channel.seats.items() if everybody or not is_open],
+            [
+                seat
+                for seat, is_open in channel.seats.items()
+                if (everybody or not is_open) and seat not in channel.denied
+            ],
             after.shown,
         )
 
@@ -205,14 +232,15 @@ class PeopleSigns:
         until = self._now() + TURN_S / 2
         while self._queue and self._queue[0][0] <= until and len(due) < LOOKED_UP_AT_ONCE:
             at, _, channel = heapq.heappop(self._queue)
-            if channel.due_at == at and self.channels.get(channel.key) is channel:
+            if channel.due_at != at or self.channels.get(channel.key) is not channel:
+                continue
+            channel.due_at = 0.0
+            if channel.is_seen:
                 due[channel] = None
         return list(due)
 
     async def _look_up(self, tenant: TenantId, channels: list[PersonChannel]) -> None:
         self._counts.looks += len(channels)
-        for channel in channels:
-            channel.due_at = 0.0
         try:
             found = await self._presences.of(tenant, [channel.key[1] for channel in channels])
         except RoutesAwayError:
@@ -220,6 +248,8 @@ class PeopleSigns:
                 self._look_in(channel, _AGAIN_S * (0.5 + random.random()))  # noqa: S311 - as above
             return
         for channel in channels:
+            if not channel.is_seen:
+                continue
             self._show(channel, looked(channel.watched, found[channel.key[1]], self._now(), self._hold_s))
             if not channel.due_at:
                 self._look_in(channel, self._next_s(channel.watched))
