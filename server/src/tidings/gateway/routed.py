@@ -106,6 +106,10 @@ class Routed:
         self._missed: Crew[Room] = Crew(self._catch_up, _JOINED_AT_ONCE, report)
         self._listening: Listening | None = None
         self._report = report
+        self._introduce()
+
+    def _introduce(self) -> None:
+        """Whom each part tells of what it finds."""
         self.ranges.again = self.resuming.again
         self.resuming.left = self.left
         self.resuming.read = self.signs.read
