@@ -127,6 +127,12 @@ class InboxStore(Protocol):
         ...
 
 
+class Directory(Protocol):
+    async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
+        """Those of them who have a profile. Strong."""
+        ...
+
+
 class ConfigNews(Protocol):
     async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
         """Whoever keeps what this inbox was reads it anew. May get lost, never raises."""

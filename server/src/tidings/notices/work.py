@@ -5,7 +5,7 @@ are the same again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from tidings.jobs.model import ChunkRef, Done, Job, JobKind, JobState
 from tidings.kernel.clock import Clock
@@ -14,6 +14,7 @@ from tidings.kernel.ids import UserId
 from tidings.notices.give import Gift, Give
 from tidings.notices.model import Content, NoticeId, Owner, Row
 from tidings.notices.ports import Contents, Live, News, Work
+from tidings.notices.strangers import Strangers
 from tidings.notices.withdraw import Withdraw
 
 AT_ONCE = 32
@@ -31,6 +32,7 @@ class ChunkWork:
         give: Give,
         withdraw: Withdraw,
         live: Live,
+        strangers: Strangers,
         clock: Clock,
     ) -> None:
         self._jobs = jobs
@@ -38,6 +40,7 @@ class ChunkWork:
         self._give = give
         self._withdraw = withdraw
         self._live = live
+        self._strangers = strangers
         self._clock = clock
 
     async def __call__(self, ref: ChunkRef) -> None:
@@ -52,7 +55,8 @@ class ChunkWork:
         if content is None:
             return
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
-        failed = await self._each(job, content, users)
+        refused = await self._refused(job, users)
+        failed = [*refused, *await self._each(job, content, [each for each in users if each not in refused])]
         done = Done(
             chunk=ref.chunk,
             users=len(users) - len(failed),
@@ -60,6 +64,11 @@ class ChunkWork:
             at_ms=self._clock.now_ms(),
         )
         await self._jobs.mark_done(ref.tenant, ref.job, done)
+
+    async def _refused(self, job: Job, users: Sequence[UserId]) -> Collection[UserId]:
+        if job.kind is not JobKind.DELIVER:
+            return ()
+        return await self._strangers.among(job.tenant, job.inbox, users)
 
     async def _each(self, job: Job, content: Content, users: Sequence[UserId]) -> list[UserId]:
         doing = self._doing(job.kind, content)

@@ -18,7 +18,8 @@ from tidings.notices.ports import Keys, Live, Nobody
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
-from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoShelf, RedisConfigNews
+from tidings.notices.store import DynamoContents, DynamoDirectory, DynamoInboxes, DynamoShelf, RedisConfigNews
+from tidings.notices.strangers import Strangers
 from tidings.notices.withdraw import Withdraw
 from tidings.notices.work import ChunkWork
 from tidings.platform.dynamo.client import Client
@@ -78,6 +79,7 @@ def join_notices(
             give=Give(shelf, clock, told),
             withdraw=Withdraw(book),
             live=told,
+            strangers=Strangers(reader, DynamoDirectory(client)),
             clock=clock,
         ),
         look_after=LookAfter(jobs, due, chunks, clock),

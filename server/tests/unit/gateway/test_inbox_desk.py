@@ -138,6 +138,17 @@ async def test_a_notice_that_is_gone_by_the_time_it_is_read_is_not_shown() -> No
     assert "added" not in told.frames[0]
 
 
+async def test_what_came_and_went_in_between_is_told_of_as_gone_alone() -> None:
+    shelf = Shelf()
+    at = desk(shelf)
+    phone, told = seat("phone")
+    at.watch(phone, "default")
+    at.noticed(word(N1))
+    at.noticed(word(gone=(N1,)))
+    await until(lambda: told.frames)
+    assert (told.frames[0]["gone"], told.frames[0].get("added")) == ([N1], None)
+
+
 async def test_who_resumed_gets_the_counts_and_hears_that_there_may_be_more() -> None:
     shelf = Shelf()
     at = desk(shelf)

@@ -93,6 +93,12 @@ class InboxWanted(Shape):
     retention_days: Days | None = None
     expires_after_s: Seconds | None = None
     default_category: CategoryName | None = None
+    known_users: Annotated[
+        bool,
+        Field(
+            description="Users without a profile are not given its notices; the job counts them as failed."
+        ),
+    ] = False
 
     def wanted(self) -> Wanted:
         return Wanted(
@@ -103,6 +109,7 @@ class InboxWanted(Shape):
             retention_days=self.retention_days,
             expires_after_s=self.expires_after_s,
             default_category=self.default_category,
+            is_for_known_users=self.known_users,
         )
 
 
@@ -118,6 +125,7 @@ class InboxShown(Shape):
     retention_days: int | None = None
     expires_after_s: int | None = None
     default_category: str | None = None
+    known_users: bool = False
     version: int
     updated_at: Time
 
@@ -133,6 +141,7 @@ class InboxShown(Shape):
             retention_days=inbox.retention_days,
             expires_after_s=inbox.expires_after_s,
             default_category=inbox.default_category,
+            known_users=inbox.is_for_known_users,
             version=inbox.version,
             updated_at=time_text(inbox.updated_ms),
         )

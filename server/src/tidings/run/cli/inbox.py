@@ -44,6 +44,7 @@ class _Given(TypedDict):
     retention_days: int | None
     expires_after_s: int | None
     default_category: str | None
+    known_users: bool | None
 
 
 @group.command(name="set")
@@ -62,6 +63,9 @@ class _Given(TypedDict):
 @click.option("--retention-days", type=int, help="How long notices are kept; 0: for ever.")
 @click.option("--expires-after-s", type=int, help="How long a notice lives; 0: until retention ends it.")
 @click.option("--default-category", help="Of notices that are sent without one.")
+@click.option(
+    "--known-users/--all-users", default=None, help="Whether only users with a profile get its notices."
+)
 def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
     """Make INBOX of TENANT, or change what is given of it. Holds everywhere at once, and within five seconds where the word is lost."""
 
@@ -180,6 +184,7 @@ def _changed(wanted: Wanted, given: _Given) -> Wanted:
         "retention_days": given["retention_days"],
         "expires_after_s": given["expires_after_s"],
         "default_category": given["default_category"],
+        "is_for_known_users": given["known_users"],
     }
     wanted = replace(wanted, **{name: value for name, value in changes.items() if value is not None})
     return replace(
@@ -203,6 +208,7 @@ def _show(inbox: Inbox) -> None:
     table.add_row("description", inbox.description or "-")
     table.add_row("categories", ", ".join(inbox.categories) or "-")
     table.add_row("default category", inbox.default_category or "-")
+    table.add_row("users", "with a profile" if inbox.is_for_known_users else "all")
     table.add_row("schema", "-" if inbox.schema is None else f"version {inbox.schema_version}")
     table.add_row("retention", "for ever" if inbox.retention_days is None else f"{inbox.retention_days} days")
     lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"

@@ -6,6 +6,7 @@ from tidings.tables.bounds import (
     TIME,
     Attributes,
     Blob,
+    Flag,
     ListOf,
     MapOf,
     Number,
@@ -19,6 +20,10 @@ from tidings.tables.model import Item
 
 OF_TENANT = KeyTemplate("t#{tenant}")
 OF_USER = KeyTemplate("t#{tenant}U#{user}#{inbox}")
+OF_BUCKET = KeyTemplate("t#{tenant}D#{bucket}")
+PROFILE_SORT = KeyTemplate("u#{user}")
+BUCKETS = 256
+"""Parts of a tenant's directory."""
 OF_JOB = KeyTemplate("t#{tenant}J#{job}")
 JOBS_OF_TENANT = KeyTemplate("t#{tenant}L#{shard}")
 SHARDS = 16
@@ -70,6 +75,7 @@ CONFIGURATION = (
             "retention_days": Number(4),
             "expires_after_s": Number(9),
             "default_category": Text(64),
+            "known_users": Flag(),
         },
         max_bytes=40 * 1024,
         holds="schema of payloads, categories and their permanent codes",
@@ -85,8 +91,8 @@ CONFIGURATION = (
 )
 PROFILE = Item(
     "profile",
-    KeyTemplate("t#{tenant}D#{bucket}"),
-    KeyTemplate("u#{user}"),
+    OF_BUCKET,
+    PROFILE_SORT,
     {**_CHANGED, "attributes": Blob(4 * 1024), "lists": MapOf(64, 64, VERSION)},
     max_bytes=10 * 1024,
     holds="attributes and lists of a user; all of them are the tenant's directory",
