@@ -42,6 +42,11 @@ storm *args:
 storm-gateway *args:
     uv run python -m load.storm_gateway {{ args }}
 
+# one of two gateways dies under people who watch each other: just storm-presence --devices 2000
+[working-directory: 'server/tests']
+storm-presence *args:
+    uv run python -m load.storm_presence {{ args }}
+
 # mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
 [working-directory: 'server/tests']
 fuzz name *args:

@@ -20,6 +20,7 @@ class Crew[T: Hashable]:
         self._report = report
         self._waiting: dict[T, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._working = 0
         self.done = 0
 
     def __len__(self) -> int:
@@ -28,7 +29,9 @@ class Crew[T: Hashable]:
     def add(self, item: T) -> None:
         """Once, however often it is said before its turn comes."""
         self._waiting[item] = None
-        if len(self._tasks) < self._at_once:
+        if self._working < self._at_once:
+            # not by the tasks: one that has just ended is among them until its callback has run
+            self._working += 1
             task = asyncio.get_running_loop().create_task(self._run())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -43,11 +46,17 @@ class Crew[T: Hashable]:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self) -> None:
-        while self._waiting:
-            item = next(iter(self._waiting))
-            del self._waiting[item]
-            try:
-                await self._work(item)
-            except Exception as error:  # noqa: BLE001 - one that fails must not end those behind it
-                self._report("work for a device failed", error)
-            self.done += 1
+        try:
+            while self._waiting:
+                item = next(iter(self._waiting))
+                del self._waiting[item]
+                await self._do(item)
+        finally:
+            self._working -= 1
+
+    async def _do(self, item: T) -> None:
+        try:
+            await self._work(item)
+        except Exception as error:  # noqa: BLE001 - one that fails must not end those behind it
+            self._report("work for a device failed", error)
+        self.done += 1

@@ -102,7 +102,7 @@ class Signs:
         if seat.is_live:
             for chat in chats:
                 self.chats.look(seat, chat)
-            self.people.look(seat, users)
+            self.people.look(seat, users, anew=True)
 
     def unsubscribe(self, seat: Seat, asked: Unsubscribe) -> None:
         if seat.looks is None:
@@ -147,7 +147,7 @@ class Signs:
             seat.connected.push(_own(row.chat, seat.user, row.read_up_to))
 
     def live(self, seat: Seat) -> None:
-        """It has resumed, for the first time or again: everything it looks at is told anew."""
+        """It has resumed, for the first time or again: what it may have missed of what it looks at is told."""
         if seat.looks is not None:
             for chat in seat.looks.chats:
                 self.chats.look(seat, chat)

@@ -81,9 +81,14 @@ class PeopleSigns:
         self._queue: list[tuple[float, int, PersonChannel]] = []
         self._numbers = count()
         self._timer: asyncio.TimerHandle | None = None
+        self._turns_at = 0.0
 
-    def look(self, seat: Seat, users: Iterable[UserId]) -> None:
-        """Also for one who looks already: whether he may is judged anew, and what is so is told again."""
+    def look(self, seat: Seat, users: Iterable[UserId], *, anew: bool = False) -> None:
+        """Also for one who looks already: whether he may is judged anew. What he was told is told again with `anew`."""
+        users = list(users)
+        for user in users if anew else ():
+            if (channel := self.channels.get((seat.key.tenant, user))) is not None and seat in channel.seats:
+                channel.seats[seat] = False
         self._asked.setdefault(seat, set()).update(users)
         if self._asked[seat]:
             self._judging.add(seat)
@@ -143,8 +148,7 @@ class PeopleSigns:
     def _enter(self, seat: Seat, user: UserId) -> None:
         channel = self.channels.enter(seat, (seat.key.tenant, user))
         if channel.watched.shown is not None:
-            channel.seats[seat] = True
-            self._push([seat], user, channel.watched.shown)
+            self._tell(channel, [] if channel.seats[seat] else [seat], channel.watched.shown)
         elif channel.is_standing:
             self._look_in(channel, 0.0)
 
@@ -154,13 +158,20 @@ class PeopleSigns:
         if after.shown is None:
             return
         everybody = is_news(before, after)
-        to = [seat for seat, is_open in channel.seats.items() if everybody or not is_open]
-        channel.seats.update(dict.fromkeys(to, True))
-        self._push(to, channel.key[1], after.shown)
+        self._tell(
+            channel,
+            [seat for seat, is_open in channel.seats.items() if everybody or not is_open],
+            after.shown,
+        )
+
+    def _tell(self, channel: PersonChannel, seats: Iterable[Seat], shown: Presence) -> None:
+        """Who resumes is told when he is through."""
+        to = [seat for seat in seats if seat.is_live]
+        channel.seats.update({seat: seat.is_live for seat in seats})
+        self._push(to, channel.key[1], shown)
 
     def _push(self, seats: Iterable[Seat], user: UserId, shown: Presence) -> None:
-        """Who resumes is told of everybody when he is through."""
-        sockets = [seat.socket for seat in seats if seat.is_live]
+        sockets = [seat.socket for seat in seats]
         if sockets:
             frame = PresencePush(user=user, status=shown.status.value, at=shown.seen_ms)
             self._counts.presence += len(sockets)
@@ -172,10 +183,11 @@ class PeopleSigns:
         self._arm()
 
     def _arm(self) -> None:
-        if self._queue and (self._timer is None or self._timer.when() > self._queue[0][0] + TURN_S):
+        if self._queue and (self._timer is None or self._turns_at > self._queue[0][0] + TURN_S):
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = asyncio.get_running_loop().call_at(self._queue[0][0], self._turn)
+            self._turns_at = self._queue[0][0]
+            self._timer = asyncio.get_running_loop().call_at(self._turns_at, self._turn)
 
     def _turn(self) -> None:
         self._timer = None

@@ -5,6 +5,7 @@ from typing import final
 
 from tidings.gateway.routed import Routed
 from tidings.gateway.server import Server
+from tidings.gateway.signs.desk import Signs
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.wire.frames.table import REQUESTS
 
@@ -77,8 +78,35 @@ def _export_routed(metrics: Metrics, routed: Routed) -> None:
     metrics.tally("gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges)
     rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
     rooms.set_function(lambda: len(routed.rooms))
+    _export_signs(metrics, routed.signs)
     waiting = metrics.gauge("gateway_resumes_waiting", "Devices here that are to resume again.")
     waiting.set_function(lambda: len(routed.resuming))
+
+
+def _export_signs(metrics: Metrics, signs: Signs) -> None:
+    counts = signs.counts
+    metrics.tallies(
+        "gateway_sign_frames_total",
+        "Frames of signs, one for each device that got it; `own_read`: to the user's other devices.",
+        "kind",
+        lambda: {
+            "receipts": counts.receipts,
+            "typing": counts.typing,
+            "presence": counts.presence,
+            "own_read": counts.own_reads,
+        },
+    )
+    metrics.tallies(
+        "gateway_sign_reads_total",
+        "Whole states that were read, users whose presence was looked up, and words that Redis did not take.",
+        "what",
+        lambda: {"state": counts.states, "look": counts.looks, "lost": counts.lost},
+    )
+    channels = metrics.gauges(
+        "gateway_sign_channels", "Channels that are listened to.", {"kind": ("signs", "presence")}
+    )
+    channels["signs"].set_function(lambda: len(signs.chats.channels))
+    channels["presence"].set_function(lambda: len(signs.people.channels))
 
 
 def _named(refused: Mapping[int, int]) -> dict[str, float]:

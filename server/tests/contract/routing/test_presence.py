@@ -1,0 +1,120 @@
+"""Presence on real servers, single and clustered: by the leases, with what devices said of their own route."""
+
+from fixtures.loops import until
+from fixtures.redis_cluster import Connect, Servers
+
+from tidings.kernel.ids import ChatId, ChatKey, DeviceId, DeviceKey, TenantId, UserId
+from tidings.platform.redis.client import Redis
+from tidings.routing.model import GatewayId
+from tidings.routing.ports import Heard, Held, Standing
+from tidings.routing.store import RedisLine, RedisPresence, RedisRoutes
+from tidings.signs.model import Found, Presence, Status
+
+ACME = TenantId("acme")
+ANNA, BEN = UserId("a{nn}a%"), UserId("ben")
+PHONE = DeviceKey(ACME, ANNA, DeviceId("phone"))
+LAPTOP = DeviceKey(ACME, ANNA, DeviceId("laptop"))
+HERE = GatewayId("gateway-1")
+CHAT = ChatKey(ACME, ChatId("g-{1}"))
+ONLINE, AWAY = Found(Presence(Status.ONLINE)), Found(Presence(Status.AWAY))
+UNKNOWN = Found(Presence(Status.OFFLINE))
+
+
+async def found(redis: Redis, user: UserId = ANNA) -> Found:
+    return (await RedisPresence(redis).of(ACME, [user]))[user]
+
+
+async def test_one_is_online_while_one_of_his_devices_is_and_away_while_all_are(
+    servers: Servers, connect: Connect
+) -> None:
+    async with connect(servers) as redis:
+        routes, presence = RedisRoutes(redis, lease_s=60), RedisPresence(redis)
+        assert await presence.of(ACME, [ANNA, BEN]) == {ANNA: UNKNOWN, BEN: UNKNOWN}
+        phone = (await routes.register(PHONE, HERE)).epoch
+        laptop = (await routes.register(LAPTOP, HERE)).epoch
+        assert await presence.set_away(PHONE, phone, is_away=True)
+        assert await found(redis) == ONLINE
+        assert await presence.set_away(LAPTOP, laptop, is_away=True)
+        assert await found(redis) == AWAY
+        assert not await presence.set_away(LAPTOP, laptop, is_away=True), "it said so before"
+        assert await presence.set_away(PHONE, phone, is_away=False)
+        assert await found(redis) == ONLINE
+
+
+async def test_what_was_said_on_an_earlier_route_does_not_count(servers: Servers, connect: Connect) -> None:
+    async with connect(servers) as redis:
+        routes, presence = RedisRoutes(redis, lease_s=60), RedisPresence(redis)
+        old = (await routes.register(PHONE, HERE)).epoch
+        await presence.set_away(PHONE, old, is_away=True)
+        new = (await routes.register(PHONE, HERE)).epoch
+        assert await found(redis) == ONLINE
+        assert not await presence.set_away(PHONE, old, is_away=True), "a late word of the old socket"
+        assert await found(redis) == ONLINE
+        assert await presence.set_away(PHONE, new, is_away=True)
+        assert await found(redis) == AWAY
+
+
+async def test_who_left_was_last_seen_when_he_did(servers: Servers, connect: Connect) -> None:
+    async with connect(servers) as redis:
+        routes = RedisRoutes(redis, lease_s=60)
+        epoch = (await routes.register(PHONE, HERE)).epoch
+        assert await routes.remove(PHONE, HERE, epoch)
+        gone = await found(redis)
+        assert gone.presence.status is Status.OFFLINE
+        assert gone.presence.seen_ms is not None
+        assert 0 <= gone.presence.seen_ms - epoch // 1000 < 60_000
+        assert gone.gone_ms is not None
+        assert gone.gone_ms < 60_000
+
+
+async def test_who_is_not_renewed_was_last_seen_at_the_last_heartbeat(
+    servers: Servers, connect: Connect
+) -> None:
+    async with connect(servers) as redis:
+        routes = RedisRoutes(redis, lease_s=0.3)
+        epoch = (await routes.register(PHONE, HERE)).epoch
+        renewed = await routes.renew(HERE, [Held(PHONE, epoch)])
+        last: list[Found] = []
+
+        async def looked() -> bool:
+            last.append(await found(redis))
+            return last[-1].presence.status is Status.OFFLINE
+
+        while not await looked():
+            assert last[-1] == ONLINE
+        assert last[-1].gone_ms is not None
+        # a heartbeat came too late on a slow machine, then the route was gone before it
+        assert last[-1].gone_ms >= 300 or renewed.gone
+
+
+async def test_when_somebody_was_last_seen_is_known_for_a_month(servers: Servers, connect: Connect) -> None:
+    async with connect(servers) as redis:
+        routes = RedisRoutes(redis, lease_s=60)
+        await routes.register(PHONE, HERE)
+        left_s = await redis.read("TTL", routes._keys(ACME, ANNA)[1])
+    assert isinstance(left_s, int)
+    assert 29 * 86_400 < left_s <= 30 * 86_400
+
+
+async def test_signs_and_hints_are_heard_by_who_listens_and_by_nobody_else(
+    servers: Servers, connect: Connect
+) -> None:
+    signs: list[Heard] = []
+    hints: list[Heard] = []
+    async with connect(servers) as redis, connect(servers) as other:
+        line = RedisLine(other)
+        assert await line.to_signs(CHAT, b"nobody") == 0
+        assert await line.to_presence(ACME, ANNA, b"nobody") == 0
+        RedisLine(redis).at_signs(CHAT, signs.append)
+        listening = RedisLine(redis).at_presence(ACME, ANNA, hints.append)
+        await until(lambda: signs == hints == [Standing(was_lost=False)], 30)
+        assert await line.to_signs(CHAT, b"a sign") == 1
+        assert await line.to_presence(ACME, ANNA, b"a hint") == 1
+        await until(lambda: (signs[1:], hints[1:]) == ([b"a sign"], [b"a hint"]), 30)
+        listening.close()
+        await until_unheard(line)
+
+
+async def until_unheard(line: RedisLine) -> None:
+    while await line.to_presence(ACME, ANNA, b"anybody?"):
+        pass

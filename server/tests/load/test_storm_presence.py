@@ -1,0 +1,19 @@
+"""The short form of `just storm-presence`."""
+
+import pytest
+from fixtures.gateway import House
+
+from load.storm_presence import Plan, storm
+
+
+@pytest.mark.deadline(240.0)
+async def test_a_gateway_that_dies_makes_no_storm_of_presence(house: House) -> None:
+    await house.found()
+    plan = Plan(devices=88, stay_away=6, lease_s=6.0, renew_every_s=2.0, hold_s=20.0)
+    seen = await storm(house, plan, 120.0)
+    print(seen)
+    assert seen.returned == 38
+    assert seen.of_returned == 0, "somebody was told of one who was back in time"
+    assert seen.of_gone == seen.pairs
+    assert seen.most_of_gone_to_one == 1
+    assert house.started[0].faults() == []
