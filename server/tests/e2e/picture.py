@@ -33,7 +33,7 @@ def _play(directory: Path, opened: list[ScreenTerminal]) -> None:
     ours = {
         name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "NO_COLOR"))
     }
-    dev = ScreenTerminal([*COMMAND, "dev"], directory, ours, (133, 17))
+    dev = ScreenTerminal([*COMMAND, "dev"], directory, ours, (136, 9))
     opened.append(dev)
     dev.sees("  stop     Ctrl-C")
     anna, ben = (
