@@ -176,6 +176,8 @@ async def test_older_messages_come_when_somebody_scrolls() -> None:
         await stage.says("d1", "ben", "news")
         text = await stage.sees("message 000", "▌  news")
         assert text.count("news") == 1, "who reads older ones stays there"
+        await stage.types("x")
+        await stage.until(lambda: server.tries("typing"), "a sign that comes after whatever was read")
         assert {"chat": "d1", "sequence": 131} not in server.tries("read"), "what is not seen is not read"
         for _ in range(40):
             await stage.pilot.press("pagedown")
