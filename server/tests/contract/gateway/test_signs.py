@@ -9,6 +9,7 @@ from fixtures.post import WITHIN_S, PlayPost, Post, Screen
 from fixtures.stage import ANNA, BEN, CLEO, by
 
 from tidings.kernel.ids import ChatKey, UserId
+from tidings.signs.whole import State
 
 CROWD = [UserId(f"member-{n}") for n in range(40)]
 
@@ -281,5 +282,38 @@ def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_follows(p
         subscription.lose(0.0, "the test")
         subscription.stand()
         await knows(anna, chat, BEN, "read", 1)
+
+    play_post(scene)
+
+
+class Slow:
+    """A state that is read, and held back until it is let on."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+        self.read, self.go = asyncio.Event(), asyncio.Event()
+
+    async def of(self, chat: ChatKey) -> State:
+        state: State = await self._real.of(chat)
+        self.read.set()
+        await self.go.wait()
+        return state
+
+
+def test_what_is_told_while_the_state_is_read_is_in_it(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await direct(post)
+        one, two = await post.gateway(), await post.gateway()
+        anna, ben = await one.live(ANNA), await two.live(BEN)
+        slow = one.routed.signs.chats._whole = Slow(one.routed.signs.chats._whole)
+        anna.say(subscribe={"chats": [chat.chat]})
+        await asyncio.wait_for(slow.read.wait(), WITHIN_S)
+        channel = one.routed.signs.chats.channels.get(chat)
+        assert channel is not None
+        ben.say(read={"chat": chat.chat, "sequence": 1})
+        await until(lambda: channel.heard, WITHIN_S)
+        slow.go.set()
+        await until(lambda: alls(anna, chat), WITHIN_S)
+        assert {got["user"]: got.get("read") for got in alls(anna, chat)[0]["members"]}[BEN] == 1
 
     play_post(scene)

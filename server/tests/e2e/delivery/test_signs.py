@@ -1,0 +1,146 @@
+"""Receipts, typing and presence on real processes: two gateways, a worker, the API, and engines that may be emptied."""
+
+from e2e.delivery.looking import LONG_S, looking, rest
+from fixtures.city import City, CityProcess
+from fixtures.loops import until
+
+from tidings.accounts.store.users import DynamoUsers
+from tidings.accounts.users import Users
+from tidings.kernel.ids import UserId
+
+QUICK = {
+    "GATEWAY_ACK_WITHIN_S": "0.05",
+    "GATEWAY_LEASE_S": "6",
+    "GATEWAY_RENEW_EVERY_S": "1",
+    "SIGNS_PRESENCE_HOLD_S": "2",
+}
+
+
+def started(city: City) -> tuple[CityProcess, CityProcess, CityProcess]:
+    one, two, api, _ = city.ready("gateway", "gateway", "api", "delivery", **QUICK)
+    return one, two, api
+
+
+async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: City) -> None:
+    one, two, api = started(city)
+    api_port = api.wait_for("listening")["port"]
+    chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
+    async with (
+        looking(city, one.socket_port, "anna") as anna,
+        looking(city, two.socket_port, "ben") as phone,
+        looking(city, one.socket_port, "ben", "laptop") as laptop,
+        looking(city, two.socket_port, "cleo") as cleo,
+    ):
+        for each in (chat, group):
+            await anna.send(each)
+            await phone.holds(each, 2)
+        await anna.looks(chat, group)
+        assert (anna.got(chat, "ben", "delivered"), anna.got(chat, "ben", "read")) == (0, 0)
+        await phone.say(ack={"delivered": {chat: 2, group: 2}})
+        await anna.knows(chat, "ben", "delivered", 2)
+        await anna.knows(group, "ben", "delivered", 2)
+        assert anna.got(chat, "ben", "read") == 0
+        await phone.say(read={"chat": chat, "sequence": 2})
+        await anna.knows(chat, "ben", "read", 2)
+        await laptop.knows(chat, "ben", "read", 2)
+        # by REST, to both as well
+        await rest(city, api_port, "ben", f"PUT /v1/chats/{group}/read", {"sequence": 2})
+        await anna.knows(group, "ben", "read", 2)
+        await phone.knows(group, "ben", "read", 2)
+        status = await rest(city, api_port, "anna", f"GET /v1/messages/{group}.2/status")
+        assert (status["status"], status["read_by"]) == ("SENT", ["ben"]), "cleo has yet to get it"
+        await cleo.say(read={"chat": group, "sequence": 2})
+        await anna.knows(group, "cleo", "read", 2)
+        # who left is told no more, and typing goes to those who are there
+        await cleo.looks(group)
+        await rest(city, api_port, "anna", f"DELETE /v1/chats/{group}/members/cleo")
+        await cleo.holds(group, 3)
+        await anna.send(group)
+        await laptop.holds(group, 4)
+        told = len(cleo.pushed("receipts"))
+        await phone.say(typing={"chat": group})
+        await until(lambda: anna.typing(group) == [("ben", True)], LONG_S)
+        phone.cut()
+        await until(lambda: anna.typing(group) == [("ben", True), ("ben", False)], LONG_S)
+        await laptop.say(read={"chat": group, "sequence": 4})
+        await anna.knows(group, "ben", "read", 4)
+        assert (cleo.typing(group), len(cleo.pushed("receipts"))) == ([], told)
+        assert [process.faults() for process in (one, two, api)] == [[], [], []]
+
+
+async def test_a_block_ends_the_signs_between_two(city: City) -> None:
+    one, two, api = started(city)
+    api_port = api.wait_for("listening")["port"]
+    chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben")
+    async with (
+        looking(city, one.socket_port, "anna") as anna,
+        looking(city, two.socket_port, "ben") as ben,
+    ):
+        for each in (chat, group):
+            await anna.send(each)
+            await ben.holds(each, 2)
+            await anna.holds(each, 2)
+        await anna.looks(chat, group)
+        await anna.say(subscribe={"users": ["ben"]})
+        await anna.sees("ben", "online")
+        await rest(city, api_port, "ben", "PUT /v1/blocks/anna")
+        await anna.holds(chat, 3)
+        await anna.sees("ben", "offline")
+        told = [r for r in anna.pushed("receipts") if r["chat"] == chat]
+        await ben.say(typing={"chat": chat})
+        await ben.say(read={"chat": chat, "sequence": 2})
+        await ben.say(typing={"chat": group})
+        await ben.say(read={"chat": group, "sequence": 2})
+        await anna.knows(group, "ben", "read", 2)
+        await until(lambda: anna.typing(group) == [("ben", True)], LONG_S)
+        assert anna.typing(chat) == []
+        assert [r for r in anna.pushed("receipts") if r["chat"] == chat] == told
+        await rest(city, api_port, "ben", "DELETE /v1/blocks/anna")
+        await anna.sees("ben", "online")
+        await anna.knows(chat, "ben", "read", 2)
+
+
+async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: City) -> None:
+    one, two, api = started(city)
+    api_port = api.wait_for("listening")["port"]
+    chat, other = (await city.direct("anna", "ben")).chat, (await city.direct("anna", "cleo")).chat
+    async with city.stage() as stage:
+        await Users(DynamoUsers(stage.client), stage.clock).create(stage.tenant, UserId("ben"))
+    async with looking(city, one.socket_port, "anna") as anna:
+        for each in (chat, other):
+            await anna.send(each)
+            await anna.holds(each, 2)
+        await rest(city, api_port, "cleo", "PUT /v1/blocks/anna")
+        await anna.holds(other, 3)
+        await anna.say(subscribe={"users": ["ben", "cleo", "stranger"]})
+        for user in ("ben", "cleo", "stranger"):
+            await anna.sees(user, "offline")
+        async with (
+            looking(city, two.socket_port, "ben") as ben,
+            looking(city, two.socket_port, "cleo"),
+            looking(city, two.socket_port, "stranger"),
+        ):
+            await anna.sees("ben", "online")
+            await ben.say(presence={"status": "away"})
+            await anna.sees("ben", "away")
+            city.flush_redis()
+            async with looking(city, two.socket_port, "ben", "laptop"):
+                await anna.sees("ben", "online")
+            # the route of the phone and what it said of itself are made anew by its gateway
+            await anna.sees("ben", "away")
+            seen = await rest(city, api_port, "anna", "GET /v1/users/ben/presence")
+            assert seen == {"user": "ben", "status": "away"}
+            told = len(anna.presence("ben"))
+            await rest(city, api_port, "ben", "PATCH /v1/me", {"last_seen": "nobody"})
+            await anna.sees("ben", "offline")
+            assert "at" not in anna.pushed("presence")[-1]
+            hidden = await rest(city, api_port, "anna", "GET /v1/users/ben/presence")
+            assert hidden == {"user": "ben", "status": "offline"}
+            await rest(city, api_port, "ben", "PATCH /v1/me", {"last_seen": "members"})
+            await anna.sees("ben", "away")
+            assert len(anna.presence("ben")) >= told + 2
+            two.popen.kill()
+        await anna.sees("ben", "offline")
+        assert anna.pushed("presence")[-1]["at"] > 0
+        assert anna.presence("cleo") == anna.presence("stranger") == ["offline"]
+        assert one.faults() == api.faults() == []

@@ -1,0 +1,44 @@
+"""A crew does whatever is given to it, also at the very moment in which it runs out of work."""
+
+import asyncio
+
+from fixtures.loops import until
+
+from tidings.gateway.crew import Crew
+
+
+async def test_what_is_added_in_the_moment_in_which_the_last_one_ends_is_done() -> None:
+    done: list[int] = []
+    loop = asyncio.get_running_loop()
+
+    async def work(item: int) -> None:
+        done.append(item)
+        if item < 5:
+            # runs after the task has ended, and before anybody was told that it has
+            loop.call_soon(crew.add, item + 1)
+
+    crew: Crew[int] = Crew(work, 1, lambda _, __: None)
+    crew.add(1)
+    await until(lambda: done == [1, 2, 3, 4, 5])
+    await crew.settled(1)
+
+
+async def test_so_many_at_once_and_no_more() -> None:
+    running, most = 0, 0
+    go = asyncio.Event()
+
+    async def work(_: int) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await go.wait()
+        running -= 1
+
+    crew: Crew[int] = Crew(work, 3, lambda _, __: None)
+    for item in range(10):
+        crew.add(item)
+    await until(lambda: running == 3)
+    go.set()
+    await until(lambda: crew.done == 10)
+    assert most == 3
+    await crew.settled(1)
