@@ -71,3 +71,8 @@ fix:
 [working-directory: 'server/tests']
 autobahn *args:
     uv run python -m contract.gateway.autobahn {{ args }}
+
+# the README's picture: `tidings dev` and two people, in real pseudo-terminals
+[working-directory: 'server/tests']
+picture:
+    uv run python -m e2e.picture

@@ -223,8 +223,14 @@ async def test_ones_own_typing_is_told_once_for_many_keys_and_ends_with_the_mess
         chat.typing(is_typing=False)
         chat.typing()
         chat.typing(is_typing=False)
-        await until(lambda: len(server.tries("typing")) == 3, WITHIN_S)
-        assert [body.get("is_typing", True) for body in server.tries("typing")] == [True, True, False]
+        await until(lambda: len(server.tries("typing")) == 4, WITHIN_S)
+        told = [body.get("is_typing", True) for body in server.tries("typing")]
+        assert told == [True, False, True, False], "the second beginning comes soon after the message"
+        chat.typing()
+        await chat.send("soon again")
+        chat.typing()
+        await until(lambda: len(server.tries("typing")) == 7, WITHIN_S)
+        assert [body.get("is_typing", True) for body in server.tries("typing")][4:] == [True, False, True]
 
 
 async def test_how_one_is_there_is_told_to_each_new_connection() -> None:

@@ -28,15 +28,29 @@ def test_it_ends_when_he_stops_and_chats_are_apart() -> None:
 def test_ones_own_is_told_every_few_seconds_whatever_the_keys() -> None:
     own, told = OwnTyping(), 0
     for tenth in range(100):
-        told += own.begins("g1", tenth / 10)
+        told += len(own.begins("g1", tenth / 10))
     assert told == 1 + int(9.9 / TELL_EVERY_S)
 
 
 def test_the_end_is_told_only_while_others_see_it() -> None:
     own = OwnTyping()
-    assert not own.ends("g1", 0.0)
+    assert own.ends("g1", 0.0) == ()
     own.begins("g1", 1.0)
-    assert own.ends("g1", 2.0)
-    assert not own.ends("g1", 2.1)
-    assert own.begins("g1", 2.2), "a new beginning is told at once"
-    assert not own.ends("g1", 3.0 + ENDS_AFTER_S)
+    assert own.ends("g1", 2.0) == (False,)
+    assert own.ends("g1", 2.1) == ()
+    assert own.begins("g1", 2.2) == (True,), "a new beginning is told at once"
+    assert own.ends("g1", 3.0 + ENDS_AFTER_S) == ()
+
+
+def test_after_a_message_the_next_beginning_passes_the_server_too() -> None:
+    """It passes on what changes, and the same again only every three seconds."""
+    own = OwnTyping()
+    own.begins("g1", 0.0)
+    own.sent("g1")
+    assert own.ends("g1", 0.4) == (), "the message has ended it: the line is empty"
+    assert own.begins("g1", 0.5) == (False, True)
+    assert own.begins("g1", 0.6) == ()
+    own.sent("g1")
+    assert own.begins("g1", 5.0) == (True,)
+    own.sent("g2")
+    assert own.begins("g2", 5.0) == (True,)

@@ -174,8 +174,14 @@ async def test_older_messages_come_when_somebody_scrolls() -> None:
         await stage.sees("message 000")
         assert [body.get("before") for body in server.tries("history")] == [None, 81, 31]
         await stage.says("d1", "ben", "news")
-        await stage.sees("message 000")
+        text = await stage.sees("message 000", "▌  news")
+        assert text.count("news") == 1, "who reads older ones stays there"
+        await stage.types("x")
+        await stage.until(lambda: server.tries("typing"), "a sign that comes after whatever was read")
         assert {"chat": "d1", "sequence": 131} not in server.tries("read"), "what is not seen is not read"
+        for _ in range(40):
+            await stage.pilot.press("pagedown")
+        await stage.until(lambda: {"chat": "d1", "sequence": 131} in server.tries("read"))
 
 
 STRANGE = [

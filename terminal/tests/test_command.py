@@ -1,6 +1,8 @@
 """`tidings chat` before anything is on the screen: where it goes, and what it says if it can't."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,15 @@ def test_without_dev_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("words", [[], ["--as", "anna", "--url", "ws://x"]])
 def test_one_of_the_two_ways_is_to_be_said(words: list[str]) -> None:
     assert CliRunner().invoke(chat, words).exit_code == 2
+
+
+def test_the_servers_command_line_lists_it_without_loading_it() -> None:
+    script = (
+        "import sys; from click.testing import CliRunner; from tidings.run.cli import tidings\n"
+        "shown = CliRunner().invoke(tidings, ['--help']).output\n"
+        "print('chat ' in shown, 'tidings_terminal' in sys.modules)\n"
+        "shown = CliRunner().invoke(tidings, ['chat', '--help']).output\n"
+        "print('--as NAME' in shown, 'textual' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False", "True", "False"]

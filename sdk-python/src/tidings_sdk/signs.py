@@ -85,14 +85,12 @@ class Signs:
         self._session.say(PresenceTold(status=appearance))
 
     def type(self, chat: str, *, is_typing: bool) -> None:
-        told = Typing(chat=chat, is_typing=is_typing)
-        check(told)
-        if (self._own.begins if is_typing else self._own.ends)(chat, self._now()):
-            self._session.say(told)
+        check(Typing(chat=chat, is_typing=is_typing))
+        for word in (self._own.begins if is_typing else self._own.ends)(chat, self._now()):
+            self._session.say(Typing(chat=chat, is_typing=word))
 
     def sent(self, chat: str) -> None:
-        """The message itself will end it for others."""
-        self._own.ends(chat, self._now())
+        self._own.sent(chat)
 
     def reads(self, chat: str, sequence: int) -> None:
         """About to be told: what comes back of it is not from elsewhere."""

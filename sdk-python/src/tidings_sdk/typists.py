@@ -47,18 +47,29 @@ class Typists:
 
 @final
 class OwnTyping:
-    """May be asked at every key; says when there is something to tell."""
+    """May be asked at every key; says what is to be told: that it begins (True), that it ends (False), or nothing."""
 
     def __init__(self) -> None:
         self._told_at: dict[str, float] = {}
+        self._sent: set[str] = set()
 
-    def begins(self, chat: str, now: float) -> bool:
-        """True: tell it now."""
-        if now - self._told_at.get(chat, -inf) < TELL_EVERY_S:
-            return False
+    def begins(self, chat: str, now: float) -> tuple[bool, ...]:
+        """Soon after a message the server would take it for the same typing, which it does not pass on so soon."""
+        is_soon = now - self._told_at.get(chat, -inf) < TELL_EVERY_S
+        if is_soon and chat not in self._sent:
+            return ()
         self._told_at[chat] = now
-        return True
+        self._sent.discard(chat)
+        return (False, True) if is_soon else (True,)
 
-    def ends(self, chat: str, now: float) -> bool:
-        """True: others still see it, so tell them."""
-        return now - self._told_at.pop(chat, -inf) < ENDS_AFTER_S
+    def ends(self, chat: str, now: float) -> tuple[bool, ...]:
+        """Told only while others still see it. A message has ended it before, which the server does not know."""
+        if chat in self._sent:
+            return ()
+        is_seen = now - self._told_at.pop(chat, -inf) < ENDS_AFTER_S
+        return (False,) if is_seen else ()
+
+    def sent(self, chat: str) -> None:
+        """The message itself ends it for others."""
+        if chat in self._told_at:
+            self._sent.add(chat)

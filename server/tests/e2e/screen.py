@@ -33,8 +33,8 @@ class ScreenTerminal(Terminal):
         environment: dict[str, str],
         size: tuple[int, int] = (80, 24),
     ) -> None:
-        self._screen = pyte.Screen(*size)
-        self._stream = pyte.ByteStream(self._screen)
+        self.screen = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self.screen)
         self._fed = 0
         columns, rows = size
         super().__init__(
@@ -44,7 +44,7 @@ class ScreenTerminal(Terminal):
     @property
     def lines(self) -> list[str]:
         self._feed()
-        return [line.rstrip() for line in self._screen.display]
+        return [line.rstrip() for line in self.screen.display]
 
     @property
     def shown(self) -> str:
@@ -64,7 +64,7 @@ class ScreenTerminal(Terminal):
         try:
             return eventually(look, f"{patterns!r}", within_s)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.shown}\n\n{self.text[-2000:]}") from None
+            raise AssertionError(f"{error}\n{self.shown}") from None
 
     def sees_no(self, pattern: str) -> None:
         try:

@@ -11,14 +11,27 @@ import signal
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from e2e.screen import ScreenTerminal
 from e2e.terminal import Terminal
+
+from tidings_sdk import (
+    Client,
+    MessageAdded,
+    Presence,
+    ReadElsewhere,
+    State,
+    StateChanged,
+    Tick,
+    TicksChanged,
+    TypingChanged,
+)
 
 COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
 READY = r"  chat     tidings chat --as anna"
@@ -33,9 +46,17 @@ class Desk:
     anna: ScreenTerminal
     ben: ScreenTerminal
 
+    @property
+    def client(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.directory / ".tidings/dev/client.json").read_text())
+        return found
+
+    def device(self, user: str) -> Client:
+        return Client(self.client["gateway"], self.client["users"][user]["token"], proxy=None)
+
     def posts(self, user: str, text: str) -> None:
         """By REST, as a backend would."""
-        told = json.loads((self.directory / ".tidings/dev/client.json").read_text())
+        told = self.client
         request = urllib.request.Request(
             f"{told['api']}/v1/chats/{told['chats']['direct']}/messages",
             json.dumps({"text": text}).encode(),
@@ -110,6 +131,39 @@ def test_an_edit_a_reaction_and_a_redaction_are_seen_live(desk: Desk) -> None:
     desk.ben.types("", "ctrl-t")
     shown = desk.anna.sees("message taken back")
     assert "nearly" not in shown
+
+
+async def first[T](client: Client, kind: type[T], holds: Callable[[T], object] = lambda _: True) -> T:
+    async for event in client.events():
+        if isinstance(event, kind) and holds(event):
+            return event
+    raise AssertionError(f"the client ended before a {kind.__name__} came")
+
+
+@pytest.mark.deadline(180)
+async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk) -> None:
+    """The SDK at the processes that run here: ticks, what was read elsewhere, typing and presence."""
+    group = desk.client["chats"]["group"]
+    async with desk.device("anna") as phone, desk.device("anna") as laptop, desk.device("cleo") as cleo:
+        for each in (phone, laptop, cleo):
+            await first(each, StateChanged, lambda event: event.state is State.LIVE)
+        cleo.chat(group).watch()
+        cleo.watch("anna")
+        assert (await first(cleo, Presence)).status == "online"
+        sent = await cleo.chat(group).send("Cake is ready.")
+        for each in (phone, laptop):
+            added = await first(each, MessageAdded, lambda event: event.entry.text == "Cake is ready.")
+            assert added.entry.sequence == sent.sequence
+        assert next(row.unread for row in phone.chats() if row.chat == group) >= 1
+        await laptop.chat(group).read(sent.sequence)
+        assert await first(phone, ReadElsewhere) == ReadElsewhere(group, sent.sequence)
+        assert [row.unread for row in phone.chats() if row.chat == group] == [0]
+        await first(cleo, TicksChanged, lambda _: "anna" in cleo.chat(group).status(sent.sequence).read_by)
+        assert cleo.chat(group).status(sent.sequence).tick is not Tick.READ, "ben has not looked there"
+        phone.chat(group).typing()
+        assert (await first(cleo, TypingChanged)).users == ("anna",)
+        phone.chat(group).typing(is_typing=False)
+        assert (await first(cleo, TypingChanged)).users == ()
 
 
 def test_a_gateway_that_is_killed_is_seen_and_what_was_missed_comes(desk: Desk) -> None:
