@@ -3,9 +3,11 @@
 import asyncio
 import functools
 import signal
+import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 from fixtures.city import Balancer, City, CityProcess, ProcessKind
@@ -24,7 +26,6 @@ class Stand:
     def __init__(self, city: City, balancer: Balancer) -> None:
         self.city, self._balancer = city, balancer
         self.running: dict[ProcessKind, list[CityProcess]] = defaultdict(list)
-        self._histories = 0
         self.site = Site(
             api="",
             sockets=[],
@@ -65,9 +66,7 @@ class Stand:
 
     @asynccontextmanager
     async def load(self, scenario: Scenario) -> AsyncIterator[Load]:
-        self._histories += 1
-        directory = self.city.directory / f"history-{self._histories}"
-        directory.mkdir()
+        directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.city.directory))
         async with Load(self.site, scenario, directory) as load:
             yield load
 
