@@ -38,6 +38,11 @@ bench name *args:
 storm *args:
     uv run python -m faults.storm.run {{ args }}
 
+# every fault against a whole installation, every mutant server against the checker: just faults --short; NAME for one
+[working-directory: 'server/tests']
+faults *args:
+    uv run python -m faults.whole.run {{ args }}
+
 # many devices connect to one gateway at once: just storm-gateway --clients 5000
 [working-directory: 'server/tests']
 storm-gateway *args:

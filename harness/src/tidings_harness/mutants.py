@@ -52,6 +52,15 @@ def twice_in_the_log(events: Events, _: Town) -> Events:
     return kept
 
 
+def in_another_chat(events: Events, _: Town) -> Events:
+    """It was never answered, so that no ack tells where it should be."""
+    begun = events[(events["kind"] == Kind.SEND) & (events["chat"] == 0)]["message"]
+    answered = events[events["kind"] == Kind.SENT]["message"]
+    moved = np.setdiff1d(begun, answered)[0]
+    events["chat"][(events["kind"] == Kind.SEND) & (events["message"] == moved)] = 1
+    return events
+
+
 def lost_for_one_device(events: Events, town: Town) -> Events:
     """It was the newest, so that no hole tells of it."""
     return np.delete(events, _given(events, town, 2, town.entries, 1))
@@ -150,7 +159,7 @@ MUTANTS: Final = {
     change.__name__: Mutant(rule, change)
     for rule, changes in {
         Rule.ONE_ENTRY: (another_entry_for_one_device, acked_where_another_stands),
-        Rule.ONE_SEQUENCE: (twice_in_the_log,),
+        Rule.ONE_SEQUENCE: (twice_in_the_log, in_another_chat),
         Rule.EVERYTHING: (lost_for_one_device, lost_for_everybody),
         Rule.NO_HOLES: (a_hole_in_a_connection, two_in_the_wrong_order),
         Rule.NOTHING_TWICE: (given_twice,),

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from tidings_harness.checking.cells import Cells, starts
-from tidings_harness.checking.facts import Facts, Interval
+from tidings_harness.checking.facts import Facts
 from tidings_harness.checking.verdict import Breach, Rule, breaches
 from tidings_harness.history.events import Flags, Numbers
 
@@ -42,7 +42,7 @@ class Shelves:
         quiet = set(self._facts.quiet.tolist())
         return self._filled(
             [
-                (device, interval.chat, self._from(device, interval), interval.removed)
+                (device, interval.chat, interval.joined, interval.removed)
                 for interval in self._facts.intervals
                 for device in self._facts.devices[interval.user]
                 if device in quiet
@@ -59,9 +59,6 @@ class Shelves:
         cell = int(np.searchsorted(self.starts, place, side="right")) - 1
         device, chat = self.cells.one[cell], self.cells.other[cell]
         return f"{self._facts.names[device]}: {self._facts.names[chat]} at {place - self.starts[cell]}"
-
-    def _from(self, device: int, interval: Interval) -> int:
-        return max(interval.joined, self._facts.bases.get((device, interval.chat), 0))
 
     def _filled(self, ranges: list[tuple[int, int, int, int]]) -> Flags:
         """True in each `(after, up_to]`, by adding at the beginnings, taking away behind the ends, and summing up."""

@@ -8,10 +8,9 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from tidings_harness.checking.cells import starts
-from tidings_harness.history.events import Events, Flags, Kind, Numbers, Outcome, Sort
+from tidings_harness.history.events import NUMBER_BITS, Events, Flags, Kind, Numbers, Outcome, Sort
 from tidings_harness.history.loading import History
 
-_NUMBER_BITS: Final = 40
 OPEN: Final = 2**32
 """Still a member."""
 
@@ -104,11 +103,16 @@ class Facts:
         return np.flatnonzero(is_message)
 
     @cached_property
+    def chat_at(self) -> Numbers:
+        """By place: of which chat it is."""
+        return np.repeat(np.arange(len(self.names)), self.heads + 1)
+
+    @cached_property
     def _number_starts(self) -> Numbers:
         """By writer: where his messages' numbers begin, if those of all writers lie one behind the other."""
         sent = column(self.sends, "message")
-        most = np.zeros(int((sent >> _NUMBER_BITS).max(initial=0)) + 1, np.int64)
-        np.maximum.at(most, sent >> _NUMBER_BITS, sent & (1 << _NUMBER_BITS) - 1)
+        most = np.zeros(int((sent >> NUMBER_BITS).max(initial=0)) + 1, np.int64)
+        np.maximum.at(most, sent >> NUMBER_BITS, sent & (1 << NUMBER_BITS) - 1)
         return starts(most + 1)
 
     @property
@@ -117,7 +121,7 @@ class Facts:
 
     def message_index(self, messages: Numbers) -> Numbers:
         """A small number for each message that was sent; -1 for what no writer ever sent."""
-        at, number = messages >> _NUMBER_BITS, messages & (1 << _NUMBER_BITS) - 1
+        at, number = messages >> NUMBER_BITS, messages & (1 << NUMBER_BITS) - 1
         begin = self._number_starts
         inside = (at >= 0) & (at < len(begin) - 1)
         at = np.where(inside, at, 0)
@@ -140,12 +144,6 @@ class Facts:
         return found
 
     @cached_property
-    def bases(self) -> dict[tuple[int, int], int]:
-        events = self._history.of(Kind.BASE)
-        columns = (column(events, name).tolist() for name in ("device", "chat", "sequence"))
-        return {(device, chat): sequence for device, chat, sequence in zip(*columns, strict=True)}
-
-    @cached_property
     def intervals(self) -> list[Interval]:
         """As the entries themselves say. A join is seen by who it lets in, a leave by whom it takes out."""
         kinds = self._history.events["kind"]
@@ -165,5 +163,5 @@ class Facts:
         return self._history.of(kind)
 
     def chat_and_sequence(self, place: int) -> str:
-        chat = int(np.searchsorted(self.chat_starts, place, side="right")) - 1
+        chat = int(self.chat_at[place])
         return f"{self.names[chat]} at {place - self.chat_starts[chat]}"

@@ -30,6 +30,7 @@ def one_entry_per_sequence(facts: Facts) -> Iterable[Breach]:
 
 
 def one_sequence_per_message(facts: Facts) -> Iterable[Breach]:
+    """In the chat that it was sent to."""
     places = facts.message_places
     messages = facts.message_index(facts.log[places])
     known = messages >= 0
@@ -42,6 +43,15 @@ def one_sequence_per_message(facts: Facts) -> Iterable[Breach]:
         lambda at: (
             f"a message stands in {facts.chat_and_sequence(int(first[messages[at]]))} "
             f"and again in {facts.chat_and_sequence(int(places[at]))}"
+        ),
+    )
+    meant = np.zeros(facts.message_count, np.int64)
+    meant[facts.message_index(column(facts.sends, "message"))] = column(facts.sends, "chat")
+    yield from breaches(
+        Rule.ONE_SEQUENCE,
+        meant[messages] != facts.chat_at[places],
+        lambda at: (
+            f"{facts.chat_and_sequence(int(places[at]))} holds a message that was sent to another chat"
         ),
     )
 

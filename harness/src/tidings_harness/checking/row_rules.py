@@ -89,7 +89,7 @@ def _own_last(facts: Facts, users: Numbers, chats: Numbers) -> Numbers:
     sender = np.full(facts.message_count, -1, np.int64)
     sender[facts.message_index(column(facts.sends, "message"))] = facts.users[column(facts.sends, "device")]
     by = sender[messages]
-    chat_of = np.searchsorted(facts.chat_starts, places, side="right") - 1
+    chat_of = facts.chat_at[places]
     sent = by >= 0
     if not len(users):
         return users

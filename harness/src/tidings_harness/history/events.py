@@ -9,6 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+NUMBER_BITS: Final = 40
+"""Of a message's number, below its writer's."""
+
 type Events = NDArray[np.void]
 type Numbers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]
@@ -47,16 +50,14 @@ class Kind(IntEnum):
     READ_DONE = 5
     GIVEN = 6
     """The device got the entry at `sequence`: a message's number, or a fingerprint of any other entry."""
-    BASE = 7
-    """The device holds `chat` from `sequence` on; without one it is to get everything its user may see."""
-    IN = 8
+    IN = 7
     """An entry let the user `value` in."""
-    OUT = 9
-    ROW = 10
+    OUT = 8
+    ROW = 9
     """A chat list asked for at `at_ns` says: user `value` has read up to `sequence`, and `message` are unread."""
-    QUIET = 11
-    """All was quiet, and the device live: what it has not got by now it has lost. With `chat`'s bit: rows too."""
-    STEP = 12
+    QUIET = 10
+    """All was quiet: what the device has not got by now it has lost."""
+    STEP = 11
     """What the run did, a fault for instance; `value` is the name of it."""
 
 

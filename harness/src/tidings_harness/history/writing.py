@@ -11,10 +11,9 @@ from typing import Final, Self, final
 
 import msgspec
 
-from tidings_harness.history.events import FORMAT, MAGIC, RECORD, Kind, Outcome, Sort
+from tidings_harness.history.events import FORMAT, MAGIC, NUMBER_BITS, RECORD, Kind, Outcome, Sort
 
 _pack: Final = struct.Struct(FORMAT).pack
-_NUMBER_BITS: Final = 40
 _APPEND: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
 
 
@@ -56,7 +55,7 @@ class Recorder:
 
     def new_message(self) -> int:
         self._last_number += 1
-        return self.writer << _NUMBER_BITS | self._last_number
+        return self.writer << NUMBER_BITS | self._last_number
 
     def new_connection(self) -> int:
         self._last_connection += 1
@@ -109,9 +108,6 @@ class Recorder:
         if fact not in self._said:
             self._said.add(fact)
             self._note(kind, chat=chat, sequence=sequence, value=user)
-
-    def base(self, device: int, chat: int, sequence: int) -> None:
-        self._note(Kind.BASE, device=device, chat=chat, sequence=sequence)
 
     def row(self, user: int, chat: int, asked_ns: int, *, read: int, unread: int) -> None:
         self._note(Kind.ROW, value=user, chat=chat, sequence=read, message=unread, at_ns=asked_ns)

@@ -114,6 +114,31 @@ def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(p
     play_post(scene)
 
 
+def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up(play_post: PlayPost) -> None:
+    """Nothing is awaited for who is gone: a loop that waits for him to catch up would be the process's last."""
+
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway()
+        await here.live(BEN)
+        seat, ranges, rounds = here.seat(BEN), here.routed.ranges, 0
+        honest = ranges.catch_up
+
+        async def counted(*given: Any) -> None:
+            nonlocal rounds
+            rounds += 1
+            assert rounds < 100, "it goes round and round"
+            await honest(*given)
+
+        ranges.catch_up = counted  # type: ignore[method-assign,assignment]
+        seat.is_gone = True
+        seat.places[chat.chat].hear(10**6)
+        await here.routed.resuming._replay(seat)
+        assert rounds == 0
+
+    play_post(scene)
+
+
 def test_who_is_rung_for_resumes(play_post: PlayPost) -> None:
     async def scene(post: Post) -> None:
         chat = await small(post)

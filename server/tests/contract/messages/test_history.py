@@ -1,5 +1,7 @@
 """Reading a chat: what a member sees, page by page, and what each page says it covers."""
 
+from typing import Any
+
 import pytest
 from fixtures.stage import ANNA, BEN, DORA, Play, Stage, by, code_of
 
@@ -55,6 +57,47 @@ def test_around_shows_both_sides(play: Play) -> None:
         page = await stage.history.around(chat, BEN, 5, 6)
         assert (sequences(page), page.after, page.up_to) == ([8, 7, 6, 5, 4, 3], 2, 8)
         assert (page.has_older, page.has_newer) == (True, True)
+
+    play(scene)
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_who_is_removed_between_the_two_reads_of_a_page_sees_nothing_behind_it(
+    play: Play, *, comes_back: bool
+) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 2)  # 1..3, Ben is in
+        honest, reader = stage.reader.range, stage.reader
+
+        async def late(*given: Any, **more: Any) -> Any:
+            """The intervals have been read; the log has not."""
+            reader.range = honest  # type: ignore[method-assign]
+            await stage.manage.remove(chat, by(ANNA), BEN)  # 4
+            await stage.send(chat, ANNA, "secret")  # 5
+            if comes_back:
+                await stage.manage.add(chat, by(ANNA), [BEN])  # 6
+            return await honest(*given, **more)
+
+        wanted = [6, 4, 3] if comes_back else [4, 3]
+        reader.range = late  # type: ignore[method-assign]
+        assert sequences(await stage.history.after(chat, BEN, 2, 50)) == wanted
+
+    play(scene)
+
+
+def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_nothing_behind_it(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await talk(stage, 2)
+        honest, reader = stage.reader.range, stage.reader
+
+        async def late(*given: Any, **more: Any) -> Any:
+            reader.range = honest  # type: ignore[method-assign]
+            await stage.manage.remove(chat, by(ANNA), BEN)
+            await stage.send(chat, ANNA, "secret")
+            return await honest(*given, **more)
+
+        reader.range = late  # type: ignore[method-assign]
+        assert sequences(await stage.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
 
     play(scene)
 

@@ -1,6 +1,6 @@
 """Servers that break a promise on purpose, under a small load: the checker must say which one was broken."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -50,11 +50,11 @@ class Caught:
         return self.rule in self.broken
 
 
-async def catch_all(city: City, tell: Callable[[Caught], None]) -> list[Caught]:
+async def catch_all(city: City, names: Sequence[str], tell: Callable[[Caught], None]) -> list[Caught]:
     """Mutants of a kind follow each other: a good one is put back only when the next is of another kind."""
     found = []
     async with stand_on(city) as stand:
-        for name, following in pairwise([*BREAKING, None]):
+        for name, following in pairwise([*names, None]):
             assert name is not None
             found.append(await _catch(name, stand))
             tell(found[-1])

@@ -1,17 +1,27 @@
-"""The report as a page: a table of faults, a table of mutants and the rule that caught each."""
+"""The tables of `docs/explanation/faults.md`, written between their marks; the prose around them is by hand."""
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from faults.whole.catalogue import FAULTS
 from faults.whole.fault import Outcome
 from faults.whole.mutants import Caught
-from tidings_harness.checking.check import check
-from tidings_harness.imagined import Town, imagine
-from tidings_harness.mutants import MUTANTS
 
 
-def page(outcomes: Sequence[Outcome], caught: Sequence[Caught]) -> str:
-    return "\n".join([*_faults(outcomes), "", *_servers(caught), "", *_histories(), ""])
+def write(path: Path, outcomes: Sequence[Outcome], caught: Sequence[Caught]) -> None:
+    """What was not run keeps its table."""
+    text = path.read_text()
+    if outcomes:
+        text = _between("faults", _faults(outcomes), text)
+    if caught:
+        text = _between("servers", _servers(caught), text)
+    path.write_text(text)
+
+
+def _between(mark: str, lines: Sequence[str], text: str) -> str:
+    table = "\n".join([f"<!-- {mark} -->", *lines, "<!-- end -->"])
+    return re.sub(rf"<!-- {mark} -->.*?<!-- end -->", lambda _: table, text, flags=re.DOTALL)
 
 
 def _faults(outcomes: Sequence[Outcome]) -> list[str]:
@@ -32,14 +42,4 @@ def _servers(caught: Sequence[Caught]) -> list[str]:
         f"| `{each.name}` | {each.rule.value} | {', '.join(sorted(rule.value for rule in each.broken)) or 'nothing'} |"
         for each in caught
     ]
-    return ["| server that | is to break | caught by |", "|---|---|---|", *rows]
-
-
-def _histories() -> list[str]:
-    town = Town()
-    rows = [
-        f"| `{name}` | {mutant.rule.value} "
-        f"| {', '.join(sorted(rule.value for rule in check(mutant.of(imagine(town), town)).broken))} |"
-        for name, mutant in MUTANTS.items()
-    ]
-    return ["| history with | is to break | caught by |", "|---|---|---|", *rows]
+    return ["| mutant | is to break | caught by |", "|---|---|---|", *rows]

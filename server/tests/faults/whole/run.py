@@ -19,8 +19,8 @@ from fixtures.city import SHORT_SESSION, City, city_on
 
 from faults.whole.catalogue import FAULTS
 from faults.whole.fault import Doing, Fault, Outcome
-from faults.whole.mutants import Caught, catch_all
-from faults.whole.report import page
+from faults.whole.mutants import BREAKING, Caught, catch_all
+from faults.whole.report import write
 from faults.whole.stand import Stand, stand_on
 from tidings.engines.cache import user_cache
 from tidings.engines.fleet import Fleet
@@ -118,10 +118,10 @@ def wanted(names: Sequence[str]) -> list[Fault]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="parts of faults' names; none: all")
+    parser.add_argument("names", nargs="*", help="parts of faults' names, or mutants; none: all")
     parser.add_argument("--short", action="store_true", help="seconds of each, as in CI")
     parser.add_argument("--mutants", choices=("with", "without", "only"), default="with")
-    parser.add_argument("--write", type=Path, help="the report, as Markdown")
+    parser.add_argument("--write", type=Path, help="a page whose tables are to tell of this run")
     options = parser.parse_args()
     outcomes: list[Outcome] = []
     caught: list[Caught] = []
@@ -131,9 +131,10 @@ def main() -> int:
             outcomes += uvloop.run(all_of([f for f in chosen if f.brokers == brokers], city, options))
     if options.mutants != "without":
         with ground() as city:
-            caught = uvloop.run(catch_all(city, tell_caught))
+            named = [name for name in BREAKING if name in options.names]
+            caught = uvloop.run(catch_all(city, named or list(BREAKING), tell_caught))
     if options.write:
-        options.write.write_text(page(outcomes, caught))
+        write(options.write, outcomes, caught)
     figures = {
         "faults": len(outcomes),
         "deliveries": sum(each.verdict.deliveries for each in outcomes),

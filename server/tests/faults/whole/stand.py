@@ -3,9 +3,11 @@
 import asyncio
 import functools
 import signal
+import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 from fixtures.city import Balancer, City, CityProcess, ProcessKind
@@ -14,6 +16,7 @@ from tidings_harness.workload.load import Load
 from tidings_harness.workload.scenario import Scenario
 from tidings_harness.workload.site import Site
 
+_TRIES: Final = 4
 WHOLE: Final[tuple[ProcessKind, ...]] = ("gateway", "gateway", "delivery", "relay", "api")
 
 
@@ -23,7 +26,6 @@ class Stand:
     def __init__(self, city: City, balancer: Balancer) -> None:
         self.city, self._balancer = city, balancer
         self.running: dict[ProcessKind, list[CityProcess]] = defaultdict(list)
-        self._histories = 0
         self.site = Site(
             api="",
             sockets=[],
@@ -33,8 +35,9 @@ class Stand:
 
     async def start(self, *kinds: ProcessKind, **changes: str) -> list[CityProcess]:
         """All at once, and then all of them ready."""
-        unheld = {"TESTING_PAUSE_AT": "", **changes}
-        started = await asyncio.to_thread(lambda: self.city.ready(*kinds, **unheld))
+        started = [self.city.run(kind, **{"TESTING_PAUSE_AT": "", **changes}) for kind in kinds]
+        for process in started:
+            await asyncio.to_thread(_ready, process)
         for kind, process in zip(kinds, started, strict=True):
             self.running[kind].append(process)
         await asyncio.to_thread(self._told)
@@ -63,9 +66,7 @@ class Stand:
 
     @asynccontextmanager
     async def load(self, scenario: Scenario) -> AsyncIterator[Load]:
-        self._histories += 1
-        directory = self.city.directory / f"history-{self._histories}"
-        directory.mkdir()
+        directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.city.directory))
         async with Load(self.site, scenario, directory) as load:
             yield load
 
@@ -96,6 +97,18 @@ async def stand_on(city: City, *kinds: ProcessKind) -> AsyncIterator[Stand]:
         finally:
             for process in [each for processes in stand.running.values() for each in processes]:
                 process.popen.kill()
+
+
+def _ready(process: CityProcess) -> None:
+    """With more patience than tests have: the machine is being kept busy on purpose."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            process.wait_for_status("/readyz", 200)
+        except (AssertionError, OSError):
+            if not tries_left or process.popen.poll() is not None:
+                raise
+        else:
+            return
 
 
 async def passed(seconds: float) -> None:

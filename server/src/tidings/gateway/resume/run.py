@@ -268,12 +268,15 @@ class Resuming:
                 self._parts.acks.position(seat, row, at)
 
     async def _replay(self, seat: Seat) -> None:
-        """Between the last look and being live nothing is awaited, so nothing can be noted and forgotten."""
-        while behind := seat.behind():
+        """Between the last look and being live nothing is awaited, so nothing can be noted and forgotten.
+
+        Who is gone stays behind for ever, and nothing is awaited for him: looking again would never end.
+        """
+        while not seat.is_gone and (behind := seat.behind()):
             for chat in behind:
                 await self._parts.ranges.catch_up(seat, chat, seat.places[chat])
         await self._pauses.at("gateway.replayed")
-        if seat.behind():
+        if seat.behind() and not seat.is_gone:
             return await self._replay(seat)
         seat.is_live = True
         return None

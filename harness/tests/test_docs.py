@@ -1,0 +1,15 @@
+"""The table of mutants in the docs is what the command says."""
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from tidings_harness.cli import main
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "harness.md"
+
+
+def test_the_table_of_mutants_is_what_the_command_says() -> None:
+    said = CliRunner().invoke(main, ["mutants"])
+    assert said.exit_code == 0
+    assert f"<!-- mutants -->\n{said.output}<!-- end -->" in PAGE.read_text()
