@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
+from tidings.broadcasts.model import NOTHING, LogId, Shown
 from tidings.jobs.model import Done, Job, JobId
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.notices.config import Inbox
@@ -18,6 +19,7 @@ from tidings.notices.model import (
     Owner,
     Row,
     Standing,
+    Wide,
 )
 
 
@@ -65,6 +67,10 @@ class Shelf(Protocol):
 
     async def sent_before(self, owner: Owner, at_ms: int) -> Sequence[Row]:
         """All of them."""
+        ...
+
+    async def join(self, owner: Owner, wide: Wide) -> bool:
+        """The state of somebody who has none. False: he has one by now; after doubt that may be this one."""
         ...
 
     async def commit(self, owner: Owner, deed: Deed, change: Change) -> bool:
@@ -176,6 +182,22 @@ class Keys(Protocol):
     async def of(self, tenant: TenantId, /) -> SealingKeys: ...
 
     async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> OpeningKeys: ...
+
+
+class Broadcasts(Protocol):
+    async def of(self, log: LogId, user: UserId, /, *, is_joined: bool, at_least: int = 0) -> Shown:
+        """What a user gets of them, at most a second old. Raises `after_above_head` for what is not there yet.
+
+        `joined` is for who has not: where his time begins.
+        """
+        ...
+
+
+class NoBroadcasts:
+    """For who has to do with direct notices alone."""
+
+    async def of(self, _: LogId, __: UserId, /, *, is_joined: bool, at_least: int = 0) -> Shown:  # noqa: ARG002
+        return NOTHING
 
 
 class Retention(Protocol):

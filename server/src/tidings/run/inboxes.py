@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from tidings.api.services import NoticeServices
+from tidings.broadcasts.ports import Snapshots
+from tidings.broadcasts.store import NoSnapshots
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.ports import Chunks
 from tidings.jobs.store import DynamoDue, DynamoJobs
@@ -12,7 +14,7 @@ from tidings.notices.book import Book
 from tidings.notices.give import Give
 from tidings.notices.inboxes import Inboxes, InboxReader
 from tidings.notices.mark import Mark
-from tidings.notices.ports import Keys, Live, Nobody
+from tidings.notices.ports import Keys, Live, Nobody, NoBroadcasts
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
@@ -20,6 +22,7 @@ from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoShelf
 from tidings.notices.withdraw import Withdraw
 from tidings.notices.work import ChunkWork
 from tidings.platform.dynamo.client import Client
+from tidings.run.broadcasts import WideCases, join_broadcasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +37,27 @@ class NoticeCases:
     track: Track
     work: ChunkWork
     look_after: LookAfter
+    wide: WideCases
 
 
 def join_notices(
-    client: Client, keys: Keys, clock: Clock, chunks: Chunks, live: Live | None = None
+    client: Client,
+    keys: Keys,
+    clock: Clock,
+    chunks: Chunks,
+    *,
+    live: Live | None = None,
+    snapshots: Snapshots | None = None,
 ) -> NoticeCases:
+    """Without `snapshots` (without Redis, that is) logs of broadcasts are read from their beginning."""
     told = live or Nobody()
+    wide = join_broadcasts(client, clock, snapshots or NoSnapshots())
     configured, contents, shelf = DynamoInboxes(client), DynamoContents(client), DynamoShelf(client)
     jobs, due = DynamoJobs(client), DynamoDue(client)
     reader, track = InboxReader(configured, clock), Track(jobs, due, chunks, clock)
-    book = Book(shelf, reader, clock, told)
+    book = Book(shelf, reader, clock, told, wide.audience)
+    # what a worker takes from a user is not a look of his: it must not make him join
+    direct = Book(shelf, reader, clock, told, NoBroadcasts())
     recall = Recall(reader, contents, contents, jobs=track, keys=keys, clock=clock)
     return NoticeCases(
         inboxes=Inboxes(configured, clock, reader),
@@ -54,8 +68,9 @@ def join_notices(
         recall=recall,
         prove=Prove(recall, jobs, shelf),
         track=track,
-        work=ChunkWork(jobs, contents, Give(shelf, clock, told), Withdraw(book), clock),
+        work=ChunkWork(jobs, contents, Give(shelf, clock, told), Withdraw(direct), clock),
         look_after=LookAfter(jobs, due, chunks, clock),
+        wide=wide,
     )
 
 

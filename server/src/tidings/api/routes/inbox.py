@@ -16,7 +16,7 @@ from tidings.api.schemas.notices import (
     etag_of,
 )
 from tidings.kernel.errors import Code
-from tidings.notices.model import InboxId, NoticeId, Owner, Sheet
+from tidings.notices.model import InboxId, Owner, Sheet
 from tidings.notices.read import Filter
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["inbox"])
@@ -53,9 +53,7 @@ async def list_notices(
     )
     cursors = call.cursors.of(call.tenant, call.user, "notices", inbox, wanted)
     below = cursors.read(asked.cursor)
-    page = await call.services.notices.read.page(
-        owner_of(call, inbox), asked.limit, wanted, None if below is None else NoticeId(below)
-    )
+    page = await call.services.notices.read.page(owner_of(call, inbox), asked.limit, wanted, below)
     return NoticesShown.of(page, known, cursors.write(page.below))
 
 

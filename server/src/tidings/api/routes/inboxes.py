@@ -23,7 +23,7 @@ from tidings.api.schemas.inboxes import (
 )
 from tidings.api.schemas.notices import ExplainedShown, InboxInPath, NoticeInPath
 from tidings.kernel.errors import Code
-from tidings.notices.model import NoticeId, Owner
+from tidings.notices.model import Owner
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["inboxes"])
 bulk = APIRouter(prefix="/v1", route_class=Bulk, tags=["inboxes"])
@@ -176,6 +176,6 @@ async def explain_counts(
     cursors = call.edge.cursors.of(call.tenant, user, "explain", inbox)
     below = cursors.read(asked.cursor)
     explained = await call.edge.services.notices.read.explain(
-        Owner(call.tenant, user, inbox), asked.limit, None if below is None else NoticeId(below)
+        Owner(call.tenant, user, inbox), asked.limit, below
     )
     return ExplainedShown.of(explained, known, cursors.write(explained.below))

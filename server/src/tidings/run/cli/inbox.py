@@ -125,8 +125,8 @@ def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
     """Which notices make up USER's counts, and why the others do not."""
     owner = Owner(TenantId(tenant), UserId(user), check_inbox_id(inbox))
     explained = _run(lambda cases: cases.read.explain(owner, limit))
-    counts = explained.sheet.counts
-    click.echo(f"unread {counts.total}, unseen {counts.unseen}")
+    sheet = explained.sheet
+    click.echo(f"unread {sheet.total}, unseen {sheet.unseen}")
     table = Table("notice", "counted", "why", "since", box=None)
     for row, is_counted, why, at_ms in explained.reasons:
         table.add_row(row.id, "yes" if is_counted else "", why.value, time_text(at_ms))

@@ -1,0 +1,34 @@
+"""Joins the logs of broadcasts, their followers, segments and profiles."""
+
+from dataclasses import dataclass
+
+from tidings.broadcasts.append import Append
+from tidings.broadcasts.audience import Audience
+from tidings.broadcasts.follow import Followers
+from tidings.broadcasts.ports import ProfileStore, Snapshots
+from tidings.broadcasts.segments import Segments
+from tidings.broadcasts.store import DynamoLog, DynamoProfiles, DynamoSegments
+from tidings.kernel.clock import Clock
+from tidings.platform.dynamo.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class WideCases:
+    followers: Followers
+    append: Append
+    segments: Segments
+    profiles: ProfileStore
+    audience: Audience
+
+
+def join_broadcasts(client: Client, clock: Clock, snapshots: Snapshots) -> WideCases:
+    log, profiles = DynamoLog(client), DynamoProfiles(client)
+    followers = Followers(log, snapshots, clock)
+    segments = Segments(DynamoSegments(client), profiles, clock)
+    return WideCases(
+        followers=followers,
+        append=Append(log, followers, clock),
+        segments=segments,
+        profiles=profiles,
+        audience=Audience(followers, segments, profiles),
+    )
