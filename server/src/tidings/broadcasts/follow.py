@@ -14,6 +14,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.sharing import Shared
 
+FRESH_S = STALE_MS / 1000
 SNAPSHOT_EVERY = 25
 """Entries: who finds himself so far ahead of what he last saw in Redis writes it anew."""
 
@@ -38,7 +39,7 @@ class Followers:
         snapshots: Snapshots,
         clock: Clock,
         *,
-        fresh_s: float = STALE_MS / 1000,
+        fresh_s: float = FRESH_S,
         count: int = 2_000,
     ) -> None:
         self._log = log

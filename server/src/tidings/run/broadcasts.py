@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tidings.broadcasts.append import Append
 from tidings.broadcasts.audience import Audience
-from tidings.broadcasts.follow import Followers
+from tidings.broadcasts.follow import FRESH_S, Followers
 from tidings.broadcasts.ports import ProfileStore, Snapshots
 from tidings.broadcasts.segments import Segments
 from tidings.broadcasts.store import DynamoLog, DynamoProfiles, DynamoSegments
@@ -21,9 +21,11 @@ class WideCases:
     audience: Audience
 
 
-def join_broadcasts(client: Client, clock: Clock, snapshots: Snapshots) -> WideCases:
+def join_broadcasts(
+    client: Client, clock: Clock, snapshots: Snapshots, fresh_s: float = FRESH_S
+) -> WideCases:
     log, profiles = DynamoLog(client), DynamoProfiles(client)
-    followers = Followers(log, snapshots, clock)
+    followers = Followers(log, snapshots, clock, fresh_s=fresh_s)
     segments = Segments(DynamoSegments(client), profiles, clock)
     return WideCases(
         followers=followers,

@@ -102,11 +102,11 @@ class CountsShown(Shape):
         Time | None, Field(description="When a notice expires that is counted: ask again then.")
     ] = None
     broadcasts_up_to: Annotated[
-        int,
+        int | None,
         Field(
             description="The last broadcast entry that is in this answer: `at_least` asks for it elsewhere."
         ),
-    ] = 0
+    ] = None
 
     @classmethod
     def of(cls, sheet: Sheet, inbox: Inbox) -> Self:
