@@ -8,7 +8,7 @@ from collections import OrderedDict
 from functools import partial
 
 from tidings.broadcasts import rules
-from tidings.broadcasts.model import STALE_MS, Board, Entry, LogId, View
+from tidings.broadcasts.model import DAY_MS, LONGEST_MS, STALE_MS, Board, Entry, LogId, View
 from tidings.broadcasts.ports import Log, Snapshots
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -101,7 +101,7 @@ class Followers:
     async def _opened(self, log: LogId, looked_at: float) -> _Copy:
         kept, now_ms = await self._snapshots.read(log), self._clock.now_ms()
         if kept is None:
-            entries = await self._log.since(log, now_ms - rules.LONGEST_MS - rules.DAY_MS)
+            entries = await self._log.since(log, now_ms - LONGEST_MS - DAY_MS)
         else:
             entries = await self._log.after(log, kept.head)
         copy = _Copy(rules.moved(kept or View(), entries, now_ms), looked_at, kept.head if kept else 0)

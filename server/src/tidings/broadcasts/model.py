@@ -21,6 +21,9 @@ PARTS = 10_000
 """Users are spread over so many parts by their hash: a hundred to a percent."""
 BUCKETS = 256
 """Partitions of a tenant's directory."""
+DAY_MS = 86_400_000
+LONGEST_MS = 90 * DAY_MS
+"""No broadcast lives longer."""
 STALE_MS = 1_000
 """No reader uses a copy of the log that is older."""
 
@@ -59,6 +62,29 @@ class Entry(Struct, frozen=True, kw_only=True):
     span: Span | None = None
     expires_ms: int = 0
     is_tracked: bool = False
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """An entry before it has a place."""
+
+    kind: Kind = Kind.PUBLISH
+    notice: str
+    category: int = 0
+    segment: str | None = None
+    span: Span | None = None
+    expires_ms: int = 0
+    is_tracked: bool = False
+
+
+class Reached(NamedTuple):
+    """How far a broadcast is: shown to so many parts of its users, since its first entry. `head`: the log's, then."""
+
+    parts: int
+    sequence: int | None
+    since_ms: int | None
+    is_halted: bool
+    redacted_ms: int | None
+    head: int
 
 
 class Showing(Struct, frozen=True, kw_only=True, gc=False):

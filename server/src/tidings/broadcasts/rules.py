@@ -2,32 +2,17 @@
 
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from tidings.broadcasts.model import PARTS, Entry, Kind, Showing, Span, View
+from tidings.broadcasts.model import PARTS, Draft, Entry, Kind, Reached, Showing, Span, View
 from tidings.kernel.errors import Code, TidingsError
 
-DAY_MS = 86_400_000
-LONGEST_MS = 90 * DAY_MS
 MAX_LIVE = 1_000
 _GRACE_MS = 3_600_000
 """So long what has expired stays in a view: clocks differ."""
 
-type Decide = Callable[[View, int], "Draft | None"]
+type Decide = Callable[[View, int], Draft | None]
 """What is to be appended to the log as it is at a time; None: nothing, it is as it should be."""
-
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """An entry before it has a place."""
-
-    kind: Kind
-    notice: str
-    category: int = 0
-    segment: str | None = None
-    span: Span | None = None
-    expires_ms: int = 0
-    is_tracked: bool = False
 
 
 def moved(view: View, entries: Iterable[Entry], now_ms: int) -> View:
@@ -103,6 +88,18 @@ def step(draft: Draft, up_to: int) -> Decide:
     return decide
 
 
+def reached(view: View, notice: str) -> Reached:
+    first = next(iter(view.of(notice)), None)
+    return Reached(
+        parts=reached_part(view, notice),
+        sequence=first.sequence if first else None,
+        since_ms=first.at_ms if first else None,
+        is_halted=notice in view.halted,
+        redacted_ms=view.redacted.get(notice),
+        head=view.head,
+    )
+
+
 def halt(notice: str) -> Decide:
     """No further step; who has it keeps it."""
 
@@ -114,11 +111,9 @@ def halt(notice: str) -> Decide:
 
 
 def redact(notice: str) -> Decide:
-    def decide(view: View, now_ms: int) -> Draft | None:
-        if notice in view.redacted:
-            return None
-        refuse_gone(view, notice, now_ms)
-        return Draft(kind=Kind.REDACT, notice=notice)
+    def decide(view: View, _: int) -> Draft | None:
+        is_needed = bool(view.of(notice)) and notice not in view.redacted
+        return Draft(kind=Kind.REDACT, notice=notice) if is_needed else None
 
     return decide
 

@@ -42,6 +42,9 @@ class Segments:
             raise _unknown(name)
         return found
 
+    async def check(self, tenant: TenantId, name: str, /) -> None:
+        await self.of(tenant, name)
+
     async def holding(self, tenant: TenantId, names: Iterable[str], profile: Profile) -> list[str]:
         """Those that the user is in. None is ever taken away, so each is there."""
         return [name for name in names if (await self.of(tenant, name)).holds(profile)]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
-from tidings.broadcasts.model import NOTHING, LogId, Shown
+from tidings.broadcasts.model import NOTHING, Draft, LogId, Reached, Shown
 from tidings.jobs.model import Done, Job, JobId
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.notices.config import Inbox
@@ -190,6 +190,32 @@ class Broadcasts(Protocol):
 
         `joined` is for who has not: where his time begins.
         """
+        ...
+
+
+class Announcing(Protocol):
+    """The log of an inbox, as who sends uses it. Each is one entry at most; all may be repeated at will."""
+
+    async def step(self, log: LogId, draft: Draft, up_to: int, /) -> Reached:
+        """Shown to so many parts of its users, unless it is over."""
+        ...
+
+    async def halt(self, log: LogId, notice: str, /) -> Reached:
+        """Raises `nothing_to_change` if it is not live."""
+        ...
+
+    async def redact(self, log: LogId, notice: str, /) -> Reached:
+        """Hidden, if it is shown to anybody."""
+        ...
+
+    async def reached(self, log: LogId, notice: str, /) -> Reached:
+        """With everything that was appended before."""
+        ...
+
+
+class Knowing(Protocol):
+    async def check(self, tenant: TenantId, segment: str, /) -> None:
+        """Raises `segment_not_found`."""
         ...
 
 

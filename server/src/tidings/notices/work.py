@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from tidings.jobs.model import ChunkRef, Done, Job, JobKind, JobState
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import TenantId, UserId
 from tidings.notices.give import Gift, Give
 from tidings.notices.model import Content, NoticeId, Owner, Row
 from tidings.notices.ports import Contents, Work
@@ -19,11 +19,16 @@ from tidings.notices.withdraw import Withdraw
 AT_ONCE = 32
 """Users of a chunk that are worked on at the same time."""
 
+type Show = Callable[[TenantId, NoticeId, int], Awaitable[object]]
+"""A broadcast, to so many percent of its users."""
 type ForUser = Callable[[Owner], Awaitable[bool]]
 
 
 class ChunkWork:
-    def __init__(self, jobs: Work, contents: Contents, give: Give, withdraw: Withdraw, clock: Clock) -> None:
+    def __init__(
+        self, jobs: Work, contents: Contents, give: Give, withdraw: Withdraw, *, show: Show, clock: Clock
+    ) -> None:
+        self._show = show
         self._jobs = jobs
         self._contents = contents
         self._give = give
@@ -36,20 +41,24 @@ class ChunkWork:
         if job is None or job.state is not JobState.RUNNING or ref.chunk >= job.chunks:
             # paused: who resumes it publishes what is missing
             return
+        if job.starts_ms > self._clock.now_ms():
+            return
         if await self._jobs.is_done(ref.tenant, ref.job, ref.chunk):
+            return
+        if job.kind is JobKind.BROADCAST:
+            await self._show(job.tenant, NoticeId(job.notice), job.percent)
+            await self._jobs.mark_done(ref.tenant, ref.job, self._done(ref.chunk, 1))
             return
         content = await self._contents.find(ref.tenant, NoticeId(job.notice))
         if content is None:
             return
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
         failed = await self._each(job, content, users)
-        done = Done(
-            chunk=ref.chunk,
-            users=len(users) - len(failed),
-            failed=tuple(failed),
-            at_ms=self._clock.now_ms(),
-        )
+        done = self._done(ref.chunk, len(users) - len(failed), failed)
         await self._jobs.mark_done(ref.tenant, ref.job, done)
+
+    def _done(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> Done:
+        return Done(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())
 
     async def _each(self, job: Job, content: Content, users: Sequence[UserId]) -> list[UserId]:
         doing = self._taking(content) if job.kind is JobKind.REDACT else self._giving(content)

@@ -10,7 +10,8 @@ from tidings.accounts.phone import PhoneLogin
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
-from tidings.api.services import Services
+from tidings.api.services import NoticeServices, Services
+from tidings.broadcasts.store import RedisSnapshots
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
 from tidings.jobs.store import KafkaChunks
@@ -93,10 +94,16 @@ class Joined:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
-            notices=notice_services(join_notices(client, keys, self.host.clock, KafkaChunks(self.publisher))),
+            notices=self._notices(),
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
+
+    def _notices(self) -> NoticeServices:
+        client, keys, clock = self.engines.dynamo.it, self.engines.keys.it, self.host.clock
+        snapshots = RedisSnapshots(self.engines.redis.it)
+        cases = join_notices(client, keys, clock, KafkaChunks(self.publisher), snapshots=snapshots)
+        return notice_services(cases)
 
     def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:
         login, outbox = phone_login(

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+from tidings.broadcasts.announce import Announce
 from tidings.broadcasts.append import Append
 from tidings.broadcasts.audience import Audience
+from tidings.broadcasts.estimate import Estimate
 from tidings.broadcasts.follow import FRESH_S, Followers
+from tidings.broadcasts.people import People
 from tidings.broadcasts.ports import ProfileStore, Snapshots
 from tidings.broadcasts.segments import Segments
 from tidings.broadcasts.store import DynamoLog, DynamoProfiles, DynamoSegments
@@ -19,6 +22,9 @@ class WideCases:
     segments: Segments
     profiles: ProfileStore
     audience: Audience
+    announce: Announce
+    people: People
+    estimate: Estimate
 
 
 def join_broadcasts(
@@ -27,10 +33,14 @@ def join_broadcasts(
     log, profiles = DynamoLog(client), DynamoProfiles(client)
     followers = Followers(log, snapshots, clock, fresh_s=fresh_s)
     segments = Segments(DynamoSegments(client), profiles, clock)
+    append = Append(log, followers, clock)
     return WideCases(
         followers=followers,
-        append=Append(log, followers, clock),
+        append=append,
         segments=segments,
         profiles=profiles,
         audience=Audience(followers, segments, profiles),
+        announce=Announce(append),
+        people=People(profiles, clock),
+        estimate=Estimate(segments, profiles),
     )

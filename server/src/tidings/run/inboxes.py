@@ -11,6 +11,8 @@ from tidings.jobs.store import DynamoDue, DynamoJobs
 from tidings.jobs.track import Track
 from tidings.kernel.clock import Clock
 from tidings.notices.book import Book
+from tidings.notices.broadcast import Broadcast
+from tidings.notices.drafts import Drafts
 from tidings.notices.give import Give
 from tidings.notices.inboxes import Inboxes, InboxReader
 from tidings.notices.mark import Mark
@@ -32,6 +34,7 @@ class NoticeCases:
     read: Read
     mark: Mark
     send: SendNotice
+    broadcast: Broadcast
     recall: Recall
     prove: Prove
     track: Track
@@ -58,17 +61,23 @@ def join_notices(
     book = Book(shelf, reader, clock, told, wide.audience)
     # what a worker takes from a user is not a look of his: it must not make him join
     direct = Book(shelf, reader, clock, told, NoBroadcasts())
-    recall = Recall(reader, contents, contents, jobs=track, keys=keys, clock=clock)
+    recall = Recall(reader, contents, contents, jobs=track, log=wide.announce, keys=keys, clock=clock)
+    drafts = Drafts(reader, contents, contents, keys=keys, clock=clock)
+    broadcast = Broadcast(
+        drafts, contents, log=wide.announce, segments=wide.segments, jobs=track, clock=clock
+    )
+    give, withdraw = Give(shelf, clock, told), Withdraw(direct)
     return NoticeCases(
         inboxes=Inboxes(configured, clock, reader),
         reader=reader,
         read=Read(book, contents, keys),
         mark=Mark(book),
-        send=SendNotice(reader, contents, contents, jobs=track, keys=keys, clock=clock),
+        send=SendNotice(drafts, track, clock),
+        broadcast=broadcast,
         recall=recall,
         prove=Prove(recall, jobs, shelf),
         track=track,
-        work=ChunkWork(jobs, contents, Give(shelf, clock, told), Withdraw(direct), clock),
+        work=ChunkWork(jobs, contents, give, withdraw, show=broadcast.show, clock=clock),
         look_after=LookAfter(jobs, due, chunks, clock),
         wide=wide,
     )
@@ -82,6 +91,10 @@ def notice_services(cases: NoticeCases) -> NoticeServices:
         read=cases.read,
         mark=cases.mark,
         send=cases.send,
+        broadcast=cases.broadcast,
+        estimate=cases.wide.estimate,
+        segments=cases.wide.segments,
+        people=cases.wide.people,
         recall=cases.recall,
         prove=cases.prove,
         jobs=cases.track,

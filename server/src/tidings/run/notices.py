@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn, override
 
+from tidings.broadcasts.store import RedisSnapshots
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.model import ChunkRef
 from tidings.jobs.store import GROUP, KafkaChunks, decode
@@ -69,7 +70,8 @@ class Working(Component):
     async def start(self) -> None:
         publisher, spawn = self._publisher.it, self._host.tasks.spawn
         client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
-        cases = join_notices(client, keys, clock, KafkaChunks(publisher))
+        snapshots = RedisSnapshots(self._engines.redis.it)
+        cases = join_notices(client, keys, clock, KafkaChunks(publisher), snapshots=snapshots)
         work = Work(decode, Handler(cases.work), bury_in(publisher, NOTICES_DEAD.name))
         consumer = Consumer(
             kafka_connection(self._settings), work, group=GROUP, topics=[NOTICES.name], tuning=_TUNING

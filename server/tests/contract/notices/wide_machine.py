@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from tidings.broadcasts import rules as log_rules
-from tidings.broadcasts.model import PARTS, Entry, Kind, LogId
-from tidings.broadcasts.rules import LONGEST_MS, Draft
+from tidings.broadcasts.model import LONGEST_MS, PARTS, Draft, Entry, Kind, LogId
 from tidings.kernel.ids import UserId
 from tidings.notices.model import NoticeId
 from tidings.platform.dynamo.client import Client

@@ -196,12 +196,12 @@ class AmendedShown(Shape):
 
 
 class RecalledShown(Shape):
-    """Nobody sees it any more; `job` takes it out of the counts."""
+    """Nobody sees it any more; `job` takes it out of the counts. A broadcast needs none."""
 
     model_config = shows({"id": _ID, "job": _ID, "redacted_at": _AT})
 
     id: str
-    job: str
+    job: str | None = None
     redacted_at: Time
 
     @classmethod
@@ -240,7 +240,7 @@ class JobShown(Shape):
     model_config = shows(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact"]
+    kind: Literal["deliver", "redact", "broadcast"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
     notice: str
@@ -250,6 +250,7 @@ class JobShown(Shape):
     rate_per_s: Annotated[float, Field(description="Users, over the last ten seconds.")]
     left_s: Annotated[float | None, Field(description="At this rate.")] = None
     created_at: Time
+    starts_at: Annotated[Time | None, Field(description="Of a broadcast that is yet to come.")] = None
     finished_at: Time | None = None
 
     @classmethod
@@ -267,6 +268,7 @@ class JobShown(Shape):
             rate_per_s=round(progress.rate_per_s, 1),
             left_s=None if progress.left_s is None else round(progress.left_s, 1),
             created_at=time_text(job.created_ms),
+            starts_at=spell_if(job.starts_ms or None),
             finished_at=spell_if(progress.finished_ms),
         )
 

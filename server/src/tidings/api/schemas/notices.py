@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, Self
 from zlib import crc32
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
@@ -52,12 +52,17 @@ CategoryName = Annotated[
 ]
 
 
+_AT_LEAST = "Broadcasts up to this sequence are in the answer, as another answer told it. Without: a second old at most."
+AtLeast = Annotated[int, Query(ge=0, le=10**12 - 1, description=_AT_LEAST)]
+
+
 class NoticesAsked(Shape):
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=False)] = 20
     category: CategoryName | None = None
     unread: Annotated[bool, Field(strict=False, description="Only what is unread.")] = False
     archived: Annotated[bool, Field(strict=False, description="The archive instead of the list.")] = False
+    at_least: Annotated[int, Field(ge=0, le=10**12 - 1, strict=False, description=_AT_LEAST)] = 0
 
 
 class NoticesNamed(Shape):

@@ -236,6 +236,8 @@ JOBS = (
             "total": Number(10),
             "chunks": Number(6),
             "source": NOTICE,
+            "starts": MS,
+            "percent": Number(3),
         },
         max_bytes=1024,
         holds="what is to be done and in which state it is",
