@@ -58,7 +58,7 @@ TenantInPath = Annotated[
         "stack_post",
         *OF_BODIES,
         *OF_ANNOUNCING,
-        touches=(*SEND, *ANNOUNCE),
+        touches=(*SEND, *ANNOUNCE, "inbox.walk_directory"),
         summary="Send a message to specific users, to everyone or to a segment (admin)",
     ),
 )
@@ -70,7 +70,8 @@ async def stack_post(
     named = None if key is None else optional_key(key)
     if body.audiences.kind != "users":
         sent = await call.edge.services.notices.broadcast(call.tenant, inbox, body.wide_wish(), named)
-        return StackSent.of_broadcast(sent)
+        reach = await call.edge.services.notices.estimate(call.tenant, body.audiences.segment)
+        return StackSent.of_broadcast(sent, reach)
     return StackSent.of(await call.edge.services.notices.send(call.tenant, inbox, body.wish(), named))
 
 
@@ -95,7 +96,7 @@ async def stack_redact(
 ) -> StackRedacted:
     refuse_other(tenant, call.tenant)
     recalled = await call.edge.services.notices.recall.redact(call.tenant, inbox, body.id)
-    return StackRedacted(id=recalled.notice, job=recalled.job)
+    return StackRedacted(id=recalled.notice, job=recalled.job or "")
 
 
 @router.get(

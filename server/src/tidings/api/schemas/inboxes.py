@@ -196,17 +196,17 @@ class AmendedShown(Shape):
 
 
 class RecalledShown(Shape):
-    """Nobody sees it any more; `job` takes it out of the counts. A broadcast needs none."""
+    """Nobody sees it any more; `job` takes it out of the counts. Empty for a broadcast: nothing is left to be done."""
 
     model_config = shows({"id": _ID, "job": _ID, "redacted_at": _AT})
 
     id: str
-    job: str | None = None
+    job: str
     redacted_at: Time
 
     @classmethod
     def of(cls, recalled: Recalled) -> Self:
-        return cls(id=recalled.notice, job=recalled.job, redacted_at=time_text(recalled.at_ms))
+        return cls(id=recalled.notice, job=recalled.job or "", redacted_at=time_text(recalled.at_ms))
 
 
 class ProofShown(Shape):

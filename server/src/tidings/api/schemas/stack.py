@@ -10,6 +10,7 @@ from tidings.api.schemas.ids import UserName
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notices import CategoryName, CountsShown, NoticeName, shows
 from tidings.api.schemas.shape import Shape
+from tidings.broadcasts.estimate import Reach
 from tidings.notices.broadcast import Announced, WideWish
 from tidings.notices.config import Inbox
 from tidings.notices.model import EVERYONE, Content
@@ -35,12 +36,12 @@ class AudiencesWanted(Shape):
 
     kind: Literal["users", "everyone", "segment"] = "users"
     label: Label | None = None
-    uids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)] | None = None
+    uids: Annotated[list[UserName], Field(max_length=MAX_USERS, default_factory=list)]
     segment: SegmentName | None = None
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        if (self.kind == "users") != (self.uids is not None) or (self.kind == "segment") != (
+        if (self.kind == "users") != bool(self.uids) or (self.kind == "segment") != (
             self.segment is not None
         ):
             raise ValueError("`uids` go with the kind `users`, `segment` with the kind `segment`")
@@ -68,7 +69,7 @@ class StackNotice(Shape):
 
     def wish(self) -> Wish:
         return Wish(
-            uids=self.audiences.uids or [],
+            uids=self.audiences.uids,
             message=self.message,
             category=self.category,
             sender=self.sender,
@@ -80,11 +81,11 @@ class StackNotice(Shape):
 class StackSent(Shape):
     model_config = shows({"id": _ID, "job": _ID, "recipients": 2})
 
-    """`job` and `recipients`: of named users. Everyone else finds it when he looks."""
+    """Of a broadcast `job` is empty, since nothing is left to be done, and `recipients` an estimate."""
 
     id: str
-    job: str | None = None
-    recipients: int | None = None
+    job: str
+    recipients: int
     sequence: int | None = None
 
     @classmethod
@@ -92,8 +93,8 @@ class StackSent(Shape):
         return cls(id=sent.notice, job=sent.job, recipients=sent.total)
 
     @classmethod
-    def of_broadcast(cls, sent: Announced) -> Self:
-        return cls(id=sent.notice, sequence=sent.reached.sequence)
+    def of_broadcast(cls, sent: Announced, reach: Reach) -> Self:
+        return cls(id=sent.notice, job="", recipients=reach.users, sequence=sent.reached.sequence)
 
 
 class StackNamed(Shape):
@@ -106,7 +107,7 @@ class StackRedacted(Shape):
     model_config = shows({"id": _ID, "job": _ID})
 
     id: str
-    job: str | None = None
+    job: str
 
 
 class StackMark(Shape):
