@@ -14,11 +14,11 @@ from tidings.broadcasts.model import LONGEST_MS, PARTS, Draft, LogId, Reached
 from tidings.jobs.model import Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, encode_ulid, ulid_ms
+from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
 from tidings.notices import drafts
 from tidings.notices.drafts import Drafts, Words
 from tidings.notices.model import EVERYONE, Content, NoticeId
-from tidings.notices.ports import Announcing, Contents, Jobs, Knowing
+from tidings.notices.ports import Announcing, Contents, Jobs, Knowing, ReaderPage, Readers
 
 MAX_STEPS = 20
 _PERCENT = PARTS // 100
@@ -60,6 +60,7 @@ class Broadcast:
         *,
         log: Announcing,
         segments: Knowing,
+        readers: Readers,
         jobs: Jobs,
         clock: Clock,
     ) -> None:
@@ -67,6 +68,7 @@ class Broadcast:
         self._contents = contents
         self._log = log
         self._segments = segments
+        self._readers = readers
         self._jobs = jobs
         self._clock = clock
 
@@ -124,6 +126,13 @@ class Broadcast:
         if content.inbox != inbox:
             raise _unknown()
         return content
+
+    async def readers(
+        self, tenant: TenantId, inbox: str, notice: NoticeId, limit: int, below: UserId | None = None
+    ) -> ReaderPage:
+        if not (await self.find(tenant, inbox, notice)).is_tracked:
+            raise TidingsError(Code.REQUEST_INVALID, "It was not sent with `track_reads`: nobody knows.")
+        return await self._readers.page(tenant, notice, limit, below)
 
     async def _find(self, tenant: TenantId, notice: NoticeId) -> Content:
         content = await self._contents.find(tenant, notice)

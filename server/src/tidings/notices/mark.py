@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tidings.notices import rules, wide
 from tidings.notices.book import Book
 from tidings.notices.model import Change, NoticeId, Owner, Row, Sheet, Wide
-from tidings.notices.ports import Deed
+from tidings.notices.ports import Deed, Readers
 
 AT_ONCE = 25
 """Rows of one change: each may bring an item that expires, and there is what has expired beside them."""
@@ -30,8 +30,9 @@ _RESTORE = Doing(rules.restored, wide.restored)
 
 
 class Mark:
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, readers: Readers) -> None:
         self._book = book
+        self._readers = readers
 
     async def read(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet:
         """What is read, gone or not there stays as it is."""
@@ -59,7 +60,9 @@ class Mark:
 
         async def edit(sheet: Sheet) -> Change | None:
             direct = await self._direct_marked(sheet, before_ms, category)
-            return _both(sheet, direct, wide.marked_all(sheet, before_ms, category))
+            state = wide.marked_all(sheet, before_ms, category)
+            await self._note(sheet, state)
+            return _both(sheet, direct, state)
 
         return await self._book.change(owner, Deed.SETTLE, edit, at_least)
 
@@ -94,9 +97,15 @@ class Mark:
             live = [row for row in found if rules.is_live(row, sheet.now_ms, sheet.keep_from_ms)]
             pairs = [(row, after) for row in live if (after := doing.row(row, sheet)) != row]
             state = doing.bits(sheet, bits) if bits else sheet.wide
+            await self._note(sheet, state)
             return _both(sheet, rules.changed(sheet, pairs) if pairs else None, state)
 
         return await self._book.change(owner, Deed.MARK, edit, at_least)
+
+    async def _note(self, sheet: Sheet, state: Wide) -> None:
+        """Before the state is written: afterwards a repeat would find nothing to note."""
+        if read := wide.newly_read(sheet, state):
+            await self._readers.note(sheet.owner.tenant, sheet.owner.user, read, sheet.now_ms)
 
     async def _unread(self, sheet: Sheet) -> list[Row]:
         """All rows that are counted; found from the newest on, and not a row further than the last of them."""

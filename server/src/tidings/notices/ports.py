@@ -156,6 +156,30 @@ class Work(Protocol):
     async def mark_done(self, tenant: TenantId, job: JobId, done: Done, /) -> None: ...
 
 
+class Reading(NamedTuple):
+    user: UserId
+    at_ms: int
+
+
+class ReaderPage(NamedTuple):
+    """In the order of their names. `below` goes into the next."""
+
+    readers: Sequence[Reading]
+    below: UserId | None
+
+
+class Readers(Protocol):
+    """Who has read which broadcasts, for those that were sent to be tracked."""
+
+    async def note(self, tenant: TenantId, user: UserId, notices: Collection[NoticeId], at_ms: int) -> None:
+        """The same again is no harm."""
+        ...
+
+    async def page(
+        self, tenant: TenantId, notice: NoticeId, limit: int, below: UserId | None = None
+    ) -> ReaderPage: ...
+
+
 class Proofs(Protocol):
     async def rows_of(
         self, tenant: TenantId, inbox: InboxId, notice: NoticeId, users: Sequence[UserId]

@@ -106,6 +106,15 @@ def all_seen(sheet: Sheet) -> Wide:
     return replace(wide, seen_before=board.head) if is_news else wide
 
 
+def newly_read(sheet: Sheet, after: Wide) -> list[NoticeId]:
+    """Of those whose readers are noted."""
+    board = sheet.shown.board
+    if not board.tracked:
+        return []
+    gone = open_bits(board, sheet.wide) & ~open_bits(board, after)
+    return [NoticeId(each.notice) for each in board.shown(gone & board.tracked & visible(sheet))]
+
+
 def following(sheet: Sheet, wide: Wide) -> Wide | None:
     """To be written after the one that stands; None: nothing changed. Without what is dead or says nothing more.
 

@@ -20,7 +20,7 @@ from tidings.notices.ports import Keys, Live, Nobody, NoBroadcasts
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
-from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoShelf
+from tidings.notices.store import DynamoContents, DynamoInboxes, DynamoReaders, DynamoShelf
 from tidings.notices.withdraw import Withdraw
 from tidings.notices.work import ChunkWork
 from tidings.platform.dynamo.client import Client
@@ -63,15 +63,22 @@ def join_notices(
     direct = Book(shelf, reader, clock, told, NoBroadcasts())
     recall = Recall(reader, contents, contents, jobs=track, log=wide.announce, keys=keys, clock=clock)
     drafts = Drafts(reader, contents, contents, keys=keys, clock=clock)
+    readers = DynamoReaders(client)
     broadcast = Broadcast(
-        drafts, contents, log=wide.announce, segments=wide.segments, jobs=track, clock=clock
+        drafts,
+        contents,
+        log=wide.announce,
+        segments=wide.segments,
+        readers=readers,
+        jobs=track,
+        clock=clock,
     )
     give, withdraw = Give(shelf, clock, told), Withdraw(direct)
     return NoticeCases(
         inboxes=Inboxes(configured, clock, reader),
         reader=reader,
         read=Read(book, contents, keys),
-        mark=Mark(book),
+        mark=Mark(book, readers),
         send=SendNotice(drafts, track, clock),
         broadcast=broadcast,
         recall=recall,

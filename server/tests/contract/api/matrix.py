@@ -123,6 +123,7 @@ EXAMPLES: dict[str, Example] = {
         "/v1/inboxes/default/broadcasts/{broadcast}/ramp", {"percent": 100}, Reach.NOTICES
     ),
     "halt_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}/halt", reach=Reach.NOTICES),
+    "list_readers": Example("/v1/inboxes/default/broadcasts/{broadcast}/readers", reach=Reach.NOTICES),
     "list_segments": Example("/v1/segments", reach=Reach.NOTICES),
     "get_segment": Example("/v1/segments/vip", reach=Reach.NOTICES),
     "set_segment": Example(
@@ -236,7 +237,7 @@ async def set_broadcast(house: House) -> str:
     tenant, cases = house.stage.tenant, house.notices
     await cases.wide.segments.upload(tenant, "vip", [ANNA], None)
     await cases.wide.people.set(tenant, ANNA, {"name": Scene.private})
-    said = WideWish(message={"title": Scene.private}, segment="vip", steps=(Step(50),))
+    said = WideWish(message={"title": Scene.private}, segment="vip", steps=(Step(50),), tracks_reads=True)
     return (await cases.broadcast(tenant, "default", said)).notice
 
 

@@ -280,6 +280,22 @@ def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act
     act(scene)
 
 
+def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(act: Act) -> None:
+    async def scene(at: Notices) -> None:
+        tracked, other = await send(at, tracks_reads=True), await send(at)
+        await at.cases.mark.read(at.owner("anna"), [tracked.notice, other.notice])
+        await at.cases.mark.read_all(at.owner("ben"))
+        await at.cases.mark.archive(at.owner("cleo"), [tracked.notice])
+        readers = at.cases.broadcast.readers
+        first = await readers(at.tenant, DEFAULT, tracked.notice, 1)
+        rest = await readers(at.tenant, DEFAULT, tracked.notice, 5, first.below)
+        assert [each.user for each in (*first.readers, *rest.readers)] == ["anna", "ben"]
+        assert rest.below is None
+        assert await code_of(readers(at.tenant, DEFAULT, other.notice, 1)) is Code.REQUEST_INVALID
+
+    act(scene)
+
+
 def written(at: Notices) -> float:
     return sum(count.value for count in at.client.ledger if count.name == "write_units")
 

@@ -1,6 +1,8 @@
 """What a tenant's server does with broadcasts: sends, steps, halts, asks beforehand. Recalls go as for any notice."""
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
 
 from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsNoticesServer, Guarded
@@ -12,9 +14,12 @@ from tidings.api.schemas.broadcasts import (
     EstimateShown,
     NewBroadcast,
     RampWanted,
+    ReadersShown,
 )
+from tidings.api.schemas.chats import Listed
 from tidings.api.schemas.notices import InboxInPath, NoticeInPath
 from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
 from tidings.notices.cost import price
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["broadcasts"])
@@ -124,3 +129,25 @@ async def halt_broadcast(call: AsNoticesServer, inbox: InboxInPath, notice: Noti
     broadcast = call.edge.services.notices.broadcast
     content = await broadcast.find(call.tenant, inbox, notice)
     return BroadcastShown.of(content, await broadcast.halt(call.tenant, inbox, notice))
+
+
+@router.get(
+    "/inboxes/{inbox}/broadcasts/{notice}/readers",
+    **route(
+        "list_readers",
+        Code.NOTICE_NOT_FOUND,
+        Code.CURSOR_INVALID,
+        touches=("inbox.find_content", "inbox.list_readers"),
+        summary="Who has read a broadcast that was sent with `track_reads` (server)",
+    ),
+)
+async def list_readers(
+    call: AsNoticesServer, inbox: InboxInPath, notice: NoticeInPath, asked: Annotated[Listed, Query()]
+) -> ReadersShown:
+    """In the order of their names."""
+    cursors = call.edge.cursors.of(call.tenant, None, "readers", inbox, notice)
+    below = cursors.read(asked.cursor)
+    page = await call.edge.services.notices.broadcast.readers(
+        call.tenant, inbox, notice, asked.limit, None if below is None else UserId(below)
+    )
+    return ReadersShown.of(page, cursors.write(page.below))

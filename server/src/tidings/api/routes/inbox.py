@@ -29,7 +29,7 @@ BROADCASTS = (
     *("inbox.follow_broadcasts", "inbox.open_broadcasts", "inbox.join"),
     *("inbox.read_profile", "inbox.read_segment"),
 )
-STATES = ("inbox.change_state", "inbox.mark_both")
+STATES = ("inbox.change_state", "inbox.mark_both", "inbox.note_reader")
 _COUNTS = (
     *("inbox.read_config", "inbox.read_counts", "inbox.settle", "inbox.recount", "inbox.delete_rows"),
     *BROADCASTS,

@@ -10,7 +10,7 @@ from tidings.api.schemas.chat_list import SpelledTime
 from tidings.api.schemas.ids import UserName
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notices import CategoryName, shows
-from tidings.api.schemas.shape import Shape, Time, spell_if
+from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.broadcasts.estimate import Reach
 from tidings.broadcasts.model import PARTS, STALE_MS, Profile, Reached, Segment
 from tidings.broadcasts.people import MAX_ATTRIBUTES
@@ -19,6 +19,7 @@ from tidings.kernel.clock import time_text
 from tidings.notices.broadcast import ALL_AT_ONCE, MAX_STEPS, Announced, Step, WideWish
 from tidings.notices.cost import Price
 from tidings.notices.model import EVERYONE, Content
+from tidings.notices.ports import ReaderPage
 
 _ID, _AT = "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "2026-11-15T02:11:21.957Z"
 _BROADCAST: JsonDict = {
@@ -158,6 +159,25 @@ class BroadcastShown(Shape):
             gone_by=spell_if(None if redacted_ms is None else redacted_ms + STALE_MS),
             broadcasts_up_to=reached.head,
         )
+
+
+class ReaderShown(Shape):
+    user: str
+    read_at: Time
+
+
+class ReadersShown(Shape):
+    """In the order of their names."""
+
+    model_config = shows({"readers": [{"user": "anna", "read_at": _AT}]})
+
+    readers: list[ReaderShown]
+    cursor: Cursor | None = None
+
+    @classmethod
+    def of(cls, page: ReaderPage, cursor: str | None) -> Self:
+        shown = [ReaderShown(user=each.user, read_at=time_text(each.at_ms)) for each in page.readers]
+        return cls(readers=shown, cursor=cursor)
 
 
 class RampWanted(Shape):

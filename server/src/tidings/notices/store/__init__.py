@@ -2,6 +2,7 @@
 
 from tidings.notices.store.contents import DynamoContents
 from tidings.notices.store.inboxes import DynamoInboxes
+from tidings.notices.store.readers import DynamoReaders
 from tidings.notices.store.shelf import DynamoShelf
 
-__all__ = ["DynamoContents", "DynamoInboxes", "DynamoShelf"]
+__all__ = ["DynamoContents", "DynamoInboxes", "DynamoReaders", "DynamoShelf"]

@@ -45,6 +45,7 @@ SEGMENT_SORT = KeyTemplate("sg#{segment}")
 OF_BUCKET = KeyTemplate("t#{tenant}D#{bucket}")
 PROFILE_SORT = KeyTemplate("u#{user}")
 STATE_SORT = KeyTemplate("c#*#b")
+READER_SORT = KeyTemplate("r#{user}")
 OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
 
 NOTICE = Text(PART_BYTES["notice"])
@@ -147,6 +148,14 @@ CONTENT = Item(
     },
     max_bytes=34 * 1024,
     holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
+)
+READER = Item(
+    "reader of a broadcast",
+    OF_NOTICE,
+    READER_SORT,
+    {"at": MS},
+    max_bytes=1024,
+    holds="that a user has read a broadcast that was sent to be tracked",
 )
 KEY = Item(
     "idempotency key",
@@ -276,4 +285,16 @@ JOBS = (
         holds="a job that waits for its time or runs",
     ),
 )
-INBOX = (*CONFIGURATION, PROFILE, BROADCAST_ENTRY, CONTENT, KEY, DIRECT, COUNTS, STATE, EXPIRING, *JOBS)
+INBOX = (
+    *CONFIGURATION,
+    PROFILE,
+    BROADCAST_ENTRY,
+    CONTENT,
+    READER,
+    KEY,
+    DIRECT,
+    COUNTS,
+    STATE,
+    EXPIRING,
+    *JOBS,
+)

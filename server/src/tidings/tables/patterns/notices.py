@@ -117,6 +117,21 @@ REDACT_CONTENT = transact(
     "Empty a notice: who reads it from now on finds nothing.",
 )
 
+NOTE_READER = batch_write(
+    "inbox.note_reader",
+    INBOX,
+    "(t#TM#id, r#U) of each",
+    "A user reads broadcasts that were sent to be tracked: before his state says so.",
+)
+LIST_READERS = query(
+    "inbox.list_readers",
+    INBOX,
+    "t#TM#id, begins with r#, limit",
+    Role.SHOWS,
+    "Who has read a broadcast.",
+    consistency=Consistency.EVENTUAL,
+)
+
 DELIVER = transact(
     "inbox.deliver",
     (INBOX,),
