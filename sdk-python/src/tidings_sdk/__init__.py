@@ -26,9 +26,11 @@ from tidings_sdk.events import (
     Sent,
     StateChanged,
 )
+from tidings_sdk.frames.notices import InboxCounts, InboxNews, Notice, NoticePage
 from tidings_sdk.frames.reading import ChatRow, Entry, HistoryPage, Reaction
 from tidings_sdk.frames.signs import PresencePush, TypingPush
 from tidings_sdk.frames.watermarks import Receipts
+from tidings_sdk.inbox import Inbox
 from tidings_sdk.sending import Sending
 from tidings_sdk.session import Patience
 from tidings_sdk.stores.file import FileStore
@@ -45,11 +47,16 @@ __all__ = [
     "Event",
     "FileStore",
     "HistoryPage",
+    "Inbox",
+    "InboxCounts",
+    "InboxNews",
     "MemoryStore",
     "MessageAdded",
     "MessageChanged",
     "NotAnswered",
     "NotSent",
+    "Notice",
+    "NoticePage",
     "OutboxFull",
     "Patience",
     "PresencePush",

@@ -11,6 +11,7 @@ from tidings_sdk.credentials import Credentials, Provider
 from tidings_sdk.device import Device
 from tidings_sdk.errors import Stopped
 from tidings_sdk.events import Event
+from tidings_sdk.inbox import Inbox
 from tidings_sdk.session import Dialling, Patience
 from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.stores.port import Store
@@ -70,6 +71,10 @@ class Client:
 
     def chat(self, chat: str) -> Chat:
         return Chat(self._running, chat)
+
+    def inbox(self, name: str = "default") -> Inbox:
+        """The same one each time. Changes of it come with the events, once something was asked of it."""
+        return self._running.inboxes.get(name)
 
     def events(self) -> AsyncIterator[Event]:
         """For one reader. An event counts as given when the next one is asked for; what was not comes again after

@@ -13,10 +13,12 @@ from tidings_sdk.events import LOG_EVENTS, Event, Restored, SendRefused, Sent, S
 from tidings_sdk.feed import Feed
 from tidings_sdk.filling import Filling
 from tidings_sdk.frames.connecting import Welcome
+from tidings_sdk.frames.notices import InboxNews
 from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.signs import PresencePush, TypingPush
 from tidings_sdk.frames.watermarks import Ack, Receipts
+from tidings_sdk.inbox import Inboxes
 from tidings_sdk.lanes import Lanes, new_backoff
 from tidings_sdk.outbox import Accepted, Outbox, Request, Row
 from tidings_sdk.positions import Positions
@@ -57,6 +59,7 @@ class Device:
             self._session, self._outbox, self._positions, self, start=self._start, backoff=backoff
         )
         self._filling = Filling(self._session, self._positions, self._feed, self._give, self._start)
+        self.inboxes = Inboxes(self, self._feed.offer)
         self.state = State.CLOSED
 
     def run(self) -> None:
@@ -163,6 +166,7 @@ class Device:
         self._heads.clear()
         for chat in self._positions.behind():
             self._filling.wake(chat)
+        self._start(self.inboxes.ask_again())
 
     def pushed(self, body: Body) -> None:
         match body:
@@ -176,6 +180,8 @@ class Device:
                 for row in body.rows:
                     self._row(row)
                     self._heads[row.chat] = row.head
+            case InboxNews():
+                self.inboxes.pushed(body)
             case Receipts() | TypingPush() | PresencePush():
                 self._feed.offer(body)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tidings_sdk.connection import State
 from tidings_sdk.errors import NotSent
+from tidings_sdk.frames.notices import InboxNews
 from tidings_sdk.frames.reading import ChatRow, Entry
 from tidings_sdk.frames.signs import PresencePush, TypingPush
 from tidings_sdk.frames.watermarks import Receipts
@@ -70,7 +71,16 @@ class Restored:
 
 type LogEvent = MessageAdded | MessageChanged | ChatChanged
 type Event = (
-    LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Receipts | TypingPush | PresencePush
+    LogEvent
+    | Sent
+    | SendRefused
+    | StateChanged
+    | Restored
+    | ChatRow
+    | Receipts
+    | TypingPush
+    | PresencePush
+    | InboxNews
 )
 
 LOG_EVENTS = (MessageAdded, MessageChanged, ChatChanged)

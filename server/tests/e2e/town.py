@@ -30,7 +30,15 @@ MANY, SOME = 30, 8
 
 SENDER = "the key that sends notices"
 FOR_NOTICES = (
-    *("list_inboxes", "get_inbox", "set_inbox", "send_notice", "amend_notice", "redact_notice"),
+    *(
+        "list_inboxes",
+        "get_inbox",
+        "set_inbox",
+        "send_notice",
+        "find_notice",
+        "amend_notice",
+        "redact_notice",
+    ),
     *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
     *("stack_post", "stack_redact"),
 )
@@ -150,6 +158,7 @@ class _Builder:
             found[name] |= {"job": [each["job"] for each in sent]}
             if name != "stack_redact":
                 found[name] |= {"notice": [each["id"] for each in sent]}
+        found["find_notice"] |= {"host_system_id": [self._named(f"order-{n}") for n in range(SOME)]}
         found["stack_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
         return dict(found)
 
@@ -158,6 +167,17 @@ class _Builder:
             "POST", "/v1/inboxes/default/notices", {"uids": ["anna"], "message": {"title": "hi"}}, SENDER
         )
         return sent
+
+    def _named(self, name: str) -> str:
+        """Sent under a name of the sender's own, which finds it."""
+        wish = {
+            "uids": ["anna"],
+            "message": {"title": "hi"},
+            "host_system_id": name,
+            "is_unique": True,
+        }
+        self._ok("POST", "/v1/inboxes/default/notices", wish, SENDER)
+        return name
 
     def _people(self) -> dict[str, Values]:
         for user in MEMBERS[-3:]:

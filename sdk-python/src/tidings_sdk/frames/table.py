@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tidings_sdk.frames import connecting, reading, signs, watermarks, writing
+from tidings_sdk.frames import connecting, notices, reading, signs, watermarks, writing
 from tidings_sdk.frames.shape import Body, Done, ErrorBody
 
 PROTOCOL: Final = 1
@@ -18,6 +18,9 @@ REQUESTS: Final[Mapping[str, tuple[type[Body], type[Body]]]] = {
     "history": (reading.History, reading.HistoryPage),
     "ack": (watermarks.Ack, Done),
     "read": (watermarks.Read, Done),
+    "counts": (notices.Counts, notices.InboxCounts),
+    "notices": (notices.Notices, notices.NoticePage),
+    "mark": (notices.MarkNotices, notices.InboxCounts),
     "typing": (signs.Typing, Done),
     "presence": (signs.Presence, Done),
     "subscribe": (signs.Subscribe, Done),
@@ -33,6 +36,7 @@ PUSHES: Final[Mapping[str, type[Body]]] = {
     "chats": reading.ChatRows,
     "resumed": connecting.Resumed,
     "resume": connecting.ResumeAgain,
+    "inbox": notices.InboxNews,
     "receipts": watermarks.Receipts,
     "typing": signs.TypingPush,
     "presence": signs.PresencePush,

@@ -218,7 +218,7 @@ async def _read(request: Request, options: Options) -> Request:
             "The body must be JSON, and say so.",
             hint="Send `Content-Type: application/json`; curl does with `--json`.",
         )
-    return _ReadRequest(request, body, bodies.parse(body, options))
+    return _ReadRequest(request, body, await bodies.parsed(body, options))
 
 
 def _let_in(request: Request) -> Call:

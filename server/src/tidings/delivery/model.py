@@ -68,6 +68,33 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     is_pinned: bool = False
     is_archived: bool = False
 
+    @property
+    def read_up_to(self) -> int:
+        """Who writes has read what stands above: unread says the same."""
+        return max((mark.sequence for mark in (self.read, self.known.own) if mark), default=0)
+
+    @property
+    def delivered_up_to(self) -> int:
+        return max(self.delivered.sequence if self.delivered else 0, self.read_up_to)
+
+
+class Raised(NamedTuple):
+    """A row after a watermark was to be raised. `has_risen`: it was this call that raised it, or it may have been."""
+
+    row: Row
+    has_risen: bool
+
+
+class Gain(NamedTuple):
+    """A member got further, and now stands there. `is_read`: it was `read` that rose, which his own devices show too."""
+
+    chat: ChatKey
+    user: UserId
+    delivered: int
+    read: int
+    is_read: bool
+    is_large: bool
+
 
 class Flags(Struct, frozen=True, kw_only=True):
     """What a user makes of a chat. None: leave it. `muted_until_ms` 0: not muted."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Chat, Membership
-from tidings.delivery.model import Drained, Flags, Mark, News, PendingKey, Row
+from tidings.delivery.model import Drained, Flags, Gain, Mark, News, PendingKey, Raised, Row
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.routing.model import GatewayId, Route
@@ -42,13 +42,17 @@ class Lists(Protocol):
 class Watermarks(Protocol):
     """Each only goes forward. Answers the row as it is after the call, whoever raised it that far."""
 
-    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Row: ...
+    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised: ...
 
-    async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Row: ...
+    async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised: ...
 
     async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
         """For people to look at: may be a moment behind."""
         ...
+
+
+type TellGain = Callable[[Gain], None]
+"""Told after the write, of what has really risen. Does not wait and never raises."""
 
 
 class Pending(Protocol):

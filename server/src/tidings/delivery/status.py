@@ -30,10 +30,7 @@ class Statuses:
         if asker is None or not all(may_see(asker.intervals, m.sequence) for m in messages):
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
         rows = await self._watermarks.rows_of(chat, [member.user for member in crowd.members])
-        got = [
-            Got(each, read_up_to(rows.get(each.user)), delivered_up_to(rows.get(each.user)))
-            for each in crowd.members
-        ]
+        got = [_got(each, rows.get(each.user)) for each in crowd.members]
         return [status(message, got) for message in messages]
 
 
@@ -43,6 +40,10 @@ class Got(NamedTuple):
     member: Membership
     read: int
     delivered: int
+
+
+def _got(member: Membership, row: Row | None) -> Got:
+    return Got(member, row.read_up_to, row.delivered_up_to) if row is not None else Got(member, 0, 0)
 
 
 def status(message: Entry, members: Sequence[Got]) -> Status:
@@ -62,15 +63,3 @@ def _tick(sequence: int, staying: Sequence[Got]) -> Tick:
     if not staying or min([each.delivered for each in staying]) < sequence:
         return Tick.SENT
     return Tick.DELIVERED if min([each.read for each in staying]) < sequence else Tick.READ
-
-
-def read_up_to(row: Row | None) -> int:
-    """Who writes has read what stands above: unread says the same."""
-    if row is None:
-        return 0
-    return max((mark.sequence for mark in (row.read, row.known.own) if mark), default=0)
-
-
-def delivered_up_to(row: Row | None) -> int:
-    delivered = row.delivered.sequence if row is not None and row.delivered else 0
-    return max(delivered, read_up_to(row))

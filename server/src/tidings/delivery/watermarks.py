@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from tidings.chats.model import may_see, own_row
 from tidings.delivery import rules
-from tidings.delivery.model import Mark, Row
-from tidings.delivery.ports import Chats, Lists, Log, Watermarks
+from tidings.delivery.model import Gain, Mark, Raised, Row
+from tidings.delivery.ports import Chats, Lists, Log, TellGain, Watermarks
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 
@@ -18,25 +18,34 @@ class Reached(NamedTuple):
 
 
 class Marking:
-    def __init__(self, watermarks: Watermarks, lists: Lists, chats: Chats, log: Log) -> None:
+    """`told` hears of every gain, after its write."""
+
+    def __init__(self, watermarks: Watermarks, lists: Lists, chats: Chats, log: Log, told: TellGain) -> None:
         self._watermarks = watermarks
         self._lists = lists
         self._chats = chats
         self._log = log
+        self._told = told
 
     async def read(self, chat: ChatKey, user: UserId, sequence: int) -> Reached:
         mark = await self._mark(chat, user, sequence)
-        row = await self._watermarks.raise_read(chat, user, mark)
+        row = self._tell(chat, user, await self._watermarks.raise_read(chat, user, mark), is_read=True)
         return Reached(row.read.sequence if row.read else 0, await self._unread(chat, row))
 
     async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> Reached:
         mark = await self._mark(chat, user, sequence)
-        row = await self._watermarks.raise_delivered(chat, user, mark)
+        row = self._tell(chat, user, await self._watermarks.raise_delivered(chat, user, mark))
         return Reached(row.delivered.sequence if row.delivered else 0, await self._unread(chat, row))
 
     async def holds(self, chat: ChatKey, user: UserId, mark: Mark) -> None:
         """`delivered`, told by who has shown the user this very entry: one write, nothing need be asked."""
-        await self._watermarks.raise_delivered(chat, user, mark)
+        self._tell(chat, user, await self._watermarks.raise_delivered(chat, user, mark))
+
+    def _tell(self, chat: ChatKey, user: UserId, raised: Raised, *, is_read: bool = False) -> Row:
+        row = raised.row
+        if raised.has_risen:
+            self._told(Gain(chat, user, row.delivered_up_to, row.read_up_to, is_read, row.known.is_large))
+        return row
 
     async def _mark(self, chat: ChatKey, user: UserId, sequence: int) -> Mark:
         """The entry itself gives its ordinal, and shows that the log has come that far: it is dense."""

@@ -11,15 +11,21 @@ from msgspec import Struct
 
 from tidings.accounts.model import Principal
 from tidings.gateway.error_frames import frame_of
+from tidings.gateway.inbox_serving import INBOX_SERVED
 from tidings.gateway.limits import Limits
+from tidings.gateway.notices import InboxDesk
 from tidings.gateway.ports import UseCases
 from tidings.gateway.seat import Seat
 from tidings.gateway.serving import SERVED, Caller
+from tidings.gateway.signs.desk import Signs
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId, DeviceKey, new_ulid
+from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, new_ulid
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
+from tidings.wire.frames.notices import Counts, Notices
+from tidings.wire.frames.shape import Done
+from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.table import REQUEST_BY_BODY
 from tidings.wire.frames.watermarks import Ack
 
@@ -35,13 +41,19 @@ class Dispatch:
 
 
 class Desk(Protocol):
-    """Where what is asked about a device's positions is answered, because they are known there."""
+    """Where what is asked about a device itself is answered: its positions and what it looks at are known there."""
 
     async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed: ...
 
     def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
         """Takes what it can; the rest goes the slow way."""
         ...
+
+    @property
+    def signs(self) -> Signs: ...
+
+    @property
+    def inboxes(self) -> InboxDesk: ...
 
 
 @final
@@ -69,7 +81,7 @@ class Visit:
     async def _answer(self, request: Struct) -> Struct:
         if isinstance(request, Connect):
             return await self._connect(request)
-        serve = SERVED.get(type(request))
+        serve = SERVED.get(type(request)) or INBOX_SERVED.get(type(request))
         if serve is None:
             name = REQUEST_BY_BODY[type(request)].name
             raise TidingsError(Code.REQUEST_UNKNOWN, f"This server does not serve `{name}`.")
@@ -83,7 +95,23 @@ class Visit:
             if isinstance(request, Ack):
                 rest = self._desk.acked(self.seat, request.delivered)
                 request = Ack(delivered=rest)
+            elif isinstance(request, Counts | Notices):
+                self._desk.inboxes.watch(self.seat, request.inbox)
+            elif isinstance(request, Subscribe | Unsubscribe | Typing | Presence):
+                return await self._sign(self._desk.signs, self.seat, request)
         return await serve(self._dispatch.cases, self.caller, request)
+
+    async def _sign(
+        self, signs: Signs, seat: Seat, asked: Subscribe | Unsubscribe | Typing | Presence
+    ) -> Done:
+        match asked:
+            case Subscribe():
+                signs.subscribe(seat, asked)
+            case Unsubscribe():
+                signs.unsubscribe(seat, asked)
+            case Typing():
+                await signs.typing(seat, ChatId(asked.chat), is_typing=asked.is_typing)
+        return Done()
 
     async def _count(self, principal: Principal | None) -> None:
         wait_ms = await self._dispatch.cases.rates.take(self._address, principal)

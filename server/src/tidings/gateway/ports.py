@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import Principal
 from tidings.delivery.model import Drained, Listed, Mark, News, PendingKey, Row
@@ -13,6 +13,10 @@ from tidings.messages.content import Content
 from tidings.messages.history import Page, Shown
 from tidings.messages.model import Appended, Entry
 from tidings.messages.send import Sent
+from tidings.notices.config import Inbox
+from tidings.notices.model import NoticeId, Owner, Sheet
+from tidings.notices.read import Filter
+from tidings.notices.read import Page as NoticePage
 
 
 class Rates(Protocol):
@@ -96,6 +100,48 @@ class Marking(Protocol):
         ...
 
 
+class KnownInboxes(Protocol):
+    async def of(self, tenant: TenantId, inbox: str, /) -> Inbox:
+        """Raises `inbox_not_found`."""
+        ...
+
+
+class InboxReading(Protocol):
+    async def counts(self, owner: Owner) -> Sheet: ...
+
+    async def page(
+        self, owner: Owner, limit: int, wanted: Filter = ..., below: str | None = None
+    ) -> NoticePage: ...
+
+    async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> NoticePage:
+        """Those of them that are there and not archived, with the counts."""
+        ...
+
+
+class InboxMarking(Protocol):
+    """Each answers with fresh counts."""
+
+    async def read(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+
+    async def reopen(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+
+    async def archive(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+
+    async def restore(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+
+    async def read_all(
+        self, owner: Owner, before_ms: int | None = None, category: int | None = None
+    ) -> Sheet: ...
+
+    async def see_all(self, owner: Owner) -> Sheet: ...
+
+
+class InboxCases(NamedTuple):
+    known: KnownInboxes
+    read: InboxReading
+    mark: InboxMarking
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseCases:
     credentials: Credentials
@@ -104,6 +150,7 @@ class UseCases:
     history: Reading
     marking: Marking
     rates: Rates = field(default_factory=NoRates)
+    inboxes: InboxCases | None = None
 
 
 class Rows(Protocol):

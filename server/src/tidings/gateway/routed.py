@@ -14,7 +14,8 @@ from tidings.gateway.counts import Counts
 from tidings.gateway.crew import Crew
 from tidings.gateway.hub import Hub
 from tidings.gateway.leases import Leases
-from tidings.gateway.ports import Listing, Marking, NobodyAway, Queue, Reading, Rows, UserAway
+from tidings.gateway.notices import InboxDesk
+from tidings.gateway.ports import InboxCases, Listing, Marking, NobodyAway, Queue, Reading, Rows, UserAway
 from tidings.gateway.pushing.giving import Away, Giving
 from tidings.gateway.pushing.opening import Opening
 from tidings.gateway.pushing.rooms import Room, Rooms
@@ -22,10 +23,11 @@ from tidings.gateway.resume.ranges import RangeOptions, Ranges
 from tidings.gateway.resume.run import Parts, ResumeOptions, Resuming
 from tidings.gateway.resume.sending import Sending
 from tidings.gateway.seat import Seat
+from tidings.gateway.signs.desk import Signs, SignWorld
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.kernel.pauses import NO_PAUSES, Pauses
-from tidings.routing.model import GatewayId, Push, Replaced, Ring, Word, decode
+from tidings.routing.model import GatewayId, Noticed, OwnRead, Push, Replaced, Ring, Word, decode
 from tidings.routing.ports import Ears, Heard, Line, Listening, Lost, Routes, RoutesAwayError, Standing
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Resume, Resumed
@@ -60,6 +62,8 @@ class World:
     listing: Listing
     history: Reading
     marking: Marking
+    signs: SignWorld
+    inboxes: InboxCases | None = None
     unreached: UserAway = field(default_factory=NobodyAway)
     pauses: Pauses = NO_PAUSES
     options: RoutedOptions = field(default_factory=RoutedOptions)
@@ -94,14 +98,22 @@ class Routed:
         self.leases = Leases(
             hub, world.routes, world.gateway, self.resuming.again, every_s=options.renew_every_s
         )
+        self.signs = Signs(world.signs, world.ears, hub, report)
+        self.inboxes = InboxDesk(world.inboxes, report)
         self._removals: Crew[_Gone] = Crew(self._remove, _REMOVED_AT_ONCE, report)
         self._aways: Crew[Away] = Crew(self._away, _REMOVED_AT_ONCE, report)
         self._joins: Crew[tuple[Seat, ChatId]] = Crew(self._join, _JOINED_AT_ONCE, report)
         self._missed: Crew[Room] = Crew(self._catch_up, _JOINED_AT_ONCE, report)
         self._listening: Listening | None = None
         self._report = report
+        self._introduce()
+
+    def _introduce(self) -> None:
+        """Whom each part tells of what it finds."""
         self.ranges.again = self.resuming.again
         self.resuming.left = self.left
+        self.resuming.read = self.signs.read
+        self.resuming.live = self._live
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat))
 
@@ -117,6 +129,8 @@ class Routed:
         for part in (self.ranges, self.resuming, self._joins, self._missed, self._aways):
             await part.settled(0)
         await self.acks.settled(within_s)
+        await self.signs.settled(within_s)
+        await self.inboxes.settled(0)
         await self._removals.settled(within_s)
 
     async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed:
@@ -128,14 +142,21 @@ class Routed:
 
     def entered(self, seat: Seat) -> None:
         seat.left = lambda chat: self.rooms.leave(seat, chat)
+        seat.stirred = lambda chat, entry: self.signs.stirred(seat, chat, entry)
 
     def left(self, seat: Seat) -> None:
         """Also more than once: what a resume builds up after the end of its device is taken down again."""
         seat.is_gone, seat.is_live, seat.is_routed = True, False, False
         self.rooms.leave_all(seat)
+        self.signs.left(seat)
+        self.inboxes.left(seat)
         if seat.epoch:
             self._removals.add((seat.key, seat.epoch))
             seat.epoch = 0
+
+    def _live(self, seat: Seat) -> None:
+        self.signs.live(seat)
+        self.inboxes.live(seat)
 
     def said(self, room: Room, payload: bytes, /) -> None:
         for word in self._words(payload):
@@ -177,6 +198,10 @@ class Routed:
                     seat = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
                     if seat is not None:
                         self.resuming.again(seat)
+            case Noticed():
+                self.inboxes.noticed(word)
+            case OwnRead():
+                self.signs.own_read(word)
             case Replaced():
                 seat = self._hub.get(DeviceKey(word.tenant, word.user, word.device))
                 if seat is not None and seat.epoch < word.epoch:

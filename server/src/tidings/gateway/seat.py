@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol, final
 
+from tidings.gateway.signs.looks import Looks
 from tidings.gateway.socket.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
 from tidings.messages.model import Entry, Kind
@@ -17,6 +18,8 @@ UNKNOWN = -1
 NOT_SEEN = 10**15
 """Since when a user is in a chat, as long as nobody has said: he is shown nothing that lies before a push."""
 MOVES = frozenset({Kind.CREATE, Kind.JOIN, Kind.LEAVE})
+STIRS = MOVES | {Kind.BLOCK}
+"""After these somebody may see what he could not, or no longer what he could."""
 
 
 class Connected(Protocol):
@@ -47,14 +50,18 @@ class Offer(Enum):
 
 @final
 class Place:
-    """Of one chat on one connection. `since`: the entry that let the user in last. `ahead`: what was heard of."""
+    """Of one chat on one connection. `since`: the entry that let the user in last. `ahead`: what was heard of.
 
-    __slots__ = ("ahead", "is_reading", "position", "since")
+    `is_member`: as far as the device has been told.
+    """
+
+    __slots__ = ("ahead", "is_member", "is_reading", "position", "since")
 
     def __init__(self, position: int, since: int = NOT_SEEN) -> None:
         self.position = position
         self.since = since
         self.ahead = 0
+        self.is_member = True
         self.is_reading = False
 
     @property
@@ -82,11 +89,16 @@ def _nowhere(_: ChatId) -> None:
     """It listens to no large chat."""
 
 
+def _unstirred(_: ChatId, __: Entry) -> None:
+    """It looks at nothing."""
+
+
 @final
 class Seat:
     """`epoch`: of the last route that it had here. Not routed: nobody finds it now. Not live: it resumes, and what comes meanwhile is only noted.
 
-    `left`: told of a chat that its user was taken out of.
+    `left`: told of a chat that its user was taken out of. `stirred`: of every entry after which somebody may see other
+    things than before. `looks`: what it has asked to be told of; None as long as that is nothing.
     """
 
     __slots__ = (
@@ -98,8 +110,10 @@ class Seat:
         "is_routed",
         "key",
         "left",
+        "looks",
         "places",
         "rooms",
+        "stirred",
         "told",
         "wants_again",
     )
@@ -115,6 +129,8 @@ class Seat:
         self.places: dict[ChatId, Place] = {}
         self.rooms: dict[ChatId, None] = {}
         self.left: Callable[[ChatId], None] = _nowhere
+        self.stirred: Callable[[ChatId, Entry], None] = _unstirred
+        self.looks: Looks | None = None
         self.told: dict[str, int] | None = None
         self.drained: dict[ChatId, list[tuple[int, str]]] | None = None
 
@@ -153,13 +169,18 @@ class Seat:
 
     def moved(self, chat: ChatId, entry: Entry) -> None:
         """An entry was sent to the device: did it let its user in, or take him out?"""
-        if entry.kind not in MOVES or self.user not in entry.users:
+        if entry.kind not in STIRS:
             return
-        if entry.kind is Kind.LEAVE:
-            self.places[chat].since = NOT_SEEN
+        if entry.kind in MOVES and self.user in entry.users:
+            self._moved(chat, entry)
+        self.stirred(chat, entry)
+
+    def _moved(self, chat: ChatId, entry: Entry) -> None:
+        place = self.places[chat]
+        place.is_member = entry.kind is not Kind.LEAVE
+        place.since = entry.sequence if place.is_member else NOT_SEEN
+        if not place.is_member:
             self.left(chat)
-        else:
-            self.places[chat].since = entry.sequence
 
     def behind(self) -> list[ChatId]:
         return [chat for chat, place in self.places.items() if place.is_behind]

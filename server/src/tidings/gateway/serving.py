@@ -99,6 +99,12 @@ async def resume(cases: UseCases, caller: Caller, asked: Resume) -> Resumed:
     return Resumed(epoch=caller.epoch, is_reset=is_reset, has_more=asked.has_more)
 
 
+async def sign(cases: UseCases, caller: Caller, asked: Subscribe | Unsubscribe | Typing) -> Done:
+    """Where devices have no routes, nobody is told of anybody."""
+    del cases, caller, asked
+    return _DONE
+
+
 type Serve = Callable[[UseCases, Caller, Any], Awaitable[Struct]]
 
 SERVED: Final[Mapping[type[Struct], Serve]] = {
@@ -110,9 +116,12 @@ SERVED: Final[Mapping[type[Struct], Serve]] = {
     Read: read,
     Ack: ack,
     Resume: resume,
+    Subscribe: sign,
+    Unsubscribe: sign,
+    Typing: sign,
 }
 
-NOT_YET: Final = frozenset({Typing, Presence, Subscribe, Unsubscribe})
+NOT_YET: Final = frozenset({Presence})
 """In the protocol, with no use case behind them so far."""
 
 

@@ -15,6 +15,8 @@ CHUNK_USERS = 100
 class JobKind(StrEnum):
     DELIVER = "deliver"
     REDACT = "redact"
+    AMEND = "amend"
+    """Changes nothing of anybody's: users who are connected are told."""
     BROADCAST = "broadcast"
     """A broadcast that starts, or a step of its ramp: one chunk, due at its time."""
 

@@ -10,7 +10,9 @@ from tidings.kernel.ids import TenantId, UserId
 class JobStore(Protocol):
     """Reads are strong but for `listed`. Raises `overloaded` or `outcome_unknown` while it can't be written."""
 
-    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]]) -> None:
+    async def put_chunks(
+        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None
+    ) -> None:
         """The same again changes nothing."""
         ...
 

@@ -26,9 +26,11 @@ class Track:
         self._chunks = chunks
         self._clock = clock
 
-    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], /) -> None:
-        """Before `start`: a job that is there has all its chunks."""
-        await self._store.put_chunks(tenant, job, chunks)
+    async def put_chunks(
+        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
+    ) -> None:
+        """Before `start`: a job that is there has all its chunks. `kept_days`: at least; None: for ever."""
+        await self._store.put_chunks(tenant, job, chunks, kept_days)
 
     async def start(self, job: Job, /) -> bool:
         """False: it was started before, by an earlier try."""
@@ -39,12 +41,21 @@ class Track:
         return is_new
 
     async def progress(self, tenant: TenantId, job: JobId) -> Progress:
-        found = await self._find(tenant, job)
+        found = await self._progress(tenant, job)
+        if found is None:
+            raise _unknown()
+        return found
+
+    async def _progress(self, tenant: TenantId, job: JobId) -> Progress | None:
+        """None: it is kept no longer, though the list may still have it for a while."""
+        found = await self._store.read(tenant, job)
+        if found is None:
+            return None
         return rules.progress(found, await self._store.done(tenant, job), self._clock.now_ms())
 
     async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Listed:
         ids = await self._store.listed(tenant, limit, below)
-        jobs = [await self.progress(tenant, each) for each in ids]
+        jobs = [at for each in ids if (at := await self._progress(tenant, each)) is not None]
         return Listed(jobs, ids[-1] if len(ids) == limit else None)
 
     async def pause(self, tenant: TenantId, job: JobId) -> Progress:
@@ -83,8 +94,12 @@ class Track:
     async def _find(self, tenant: TenantId, job: JobId) -> Job:
         found = await self._store.read(tenant, job)
         if found is None:
-            raise TidingsError(Code.JOB_NOT_FOUND, "There is no such job.")
+            raise _unknown()
         return found
+
+
+def _unknown() -> TidingsError:
+    return TidingsError(Code.JOB_NOT_FOUND, "There is no such job.")
 
 
 def refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:

@@ -13,7 +13,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.tries import on_what_is_there
 from tidings.notices import rules, wide
-from tidings.notices.model import Change, Owner, Sheet, Wide
+from tidings.notices.model import Change, NoticeId, Owner, Sheet, Wide
 from tidings.notices.ports import Broadcasts, Deed, Live, News, Retention, Shelf
 
 FEW = 8
@@ -55,6 +55,10 @@ class Book:
             return sheet
         self._live.tell(owner, News.COUNTED)
         return await self._after(sheet, change)
+
+    def tell(self, owner: Owner, news: News, notice: NoticeId) -> None:
+        """What became of a notice, whether or not its row was changed by it."""
+        self._live.tell(owner, news, notice)
 
     async def _after(self, sheet: Sheet, change: Change) -> Sheet:
         """The next to expire may be another now; without any that expire nothing is read again."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tidings.broadcasts.model import LONGEST_MS, PARTS, Draft, LogId, Reached
+from tidings.broadcasts.model import DAY_MS, LONGEST_MS, PARTS, Draft, LogId, Reached
 from tidings.jobs.model import Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -21,6 +21,7 @@ from tidings.notices.model import EVERYONE, Content, NoticeId
 from tidings.notices.ports import Announcing, Contents, Jobs, Knowing, ReaderPage, Readers
 
 MAX_STEPS = 20
+LATEST_START_MS = 60 * DAY_MS
 _PERCENT = PARTS // 100
 
 
@@ -178,6 +179,8 @@ def check_steps(wish: WideWish, now_ms: int) -> None:
     if not 0 < percents[0] <= percents[-1] <= 100:  # noqa: PLR2004 - percent
         raise TidingsError(Code.REQUEST_INVALID, "A step is to 1 to 100 percent of the users.")
     start_ms = wish.starts_ms or now_ms
+    if start_ms > now_ms + LATEST_START_MS:
+        raise TidingsError(Code.REQUEST_INVALID, "A broadcast starts within 60 days: jobs are kept for 90.")
     if wish.expires_ms is not None and wish.expires_ms > start_ms + LONGEST_MS:
         raise TidingsError(Code.REQUEST_INVALID, "A broadcast lives for 90 days at most.")
     if waits[-1] * 1000 >= (wish.expires_ms or start_ms + LONGEST_MS) - start_ms:

@@ -29,6 +29,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     retention_days: Annotated[int, Meta(ge=1, le=3650)] | None = None
     expires_after_s: Annotated[int, Meta(ge=1, le=315_360_000)] | None = None
     default_category: str | None = None
+    is_for_known_users: bool = False
 
 
 class Inbox(Struct, frozen=True, kw_only=True):
@@ -44,6 +45,8 @@ class Inbox(Struct, frozen=True, kw_only=True):
     retention_days: int | None = None
     expires_after_s: int | None = None
     default_category: str | None = None
+    is_for_known_users: bool = False
+    """Who has no profile is not given its notices."""
     version: int = 0
     created_ms: int = 0
     updated_ms: int = 0
@@ -100,6 +103,7 @@ def made(inbox: InboxId, before: Inbox | None, wanted: Wanted, now_ms: int) -> I
         retention_days=checked.retention_days,
         expires_after_s=checked.expires_after_s,
         default_category=checked.default_category,
+        is_for_known_users=checked.is_for_known_users,
         updated_ms=now_ms,
         version=before.version + 1,
     )
@@ -115,6 +119,7 @@ def wanted_of(inbox: Inbox) -> Wanted:
         retention_days=inbox.retention_days,
         expires_after_s=inbox.expires_after_s,
         default_category=inbox.default_category,
+        is_for_known_users=inbox.is_for_known_users,
     )
 
 

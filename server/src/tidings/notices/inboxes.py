@@ -1,6 +1,7 @@
 """A tenant's inboxes: read through a cache by everything that serves, changed by who holds the tenant's keys.
 
-A change is seen everywhere within `KEEP.fresh_s`, and at once by the process that made it.
+A change is seen at once by the process that made it, a moment later by those that hear of it, and everywhere within
+`KEEP.fresh_s`.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from tidings.kernel.ids import TenantId
 from tidings.kernel.tries import on_what_is_there
 from tidings.notices.config import Inbox, Wanted, check_inbox_id, made
 from tidings.notices.model import InboxId
-from tidings.notices.ports import InboxStore
+from tidings.notices.ports import ConfigNews, InboxStore, NoConfigNews
 
 KEEP = Keep(fresh_s=5.0, outage_s=600.0)
 
@@ -41,10 +42,17 @@ class InboxReader:
 class Inboxes:
     """Reads what stands, not what is kept."""
 
-    def __init__(self, store: InboxStore, clock: Clock, reader: InboxReader | None = None) -> None:
+    def __init__(
+        self,
+        store: InboxStore,
+        clock: Clock,
+        reader: InboxReader | None = None,
+        news: ConfigNews | None = None,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._reader = reader
+        self._news = news or NoConfigNews()
 
     async def read(self, tenant: TenantId, inbox: str) -> Inbox:
         found = await self._store.read(tenant, check_inbox_id(inbox))
@@ -69,6 +77,7 @@ class Inboxes:
         after = await on_what_is_there(step)
         if self._reader is not None:
             self._reader.forget(tenant, name)
+        await self._news.changed(tenant, name)
         return after
 
 

@@ -21,6 +21,7 @@ from tidings.notices.model import (
     Standing,
     Wide,
 )
+from tidings.routing.model import GatewayId, Route
 
 
 class Given(Enum):
@@ -132,11 +133,32 @@ class InboxStore(Protocol):
         ...
 
 
+class Directory(Protocol):
+    async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
+        """Those of them who have a profile. Strong."""
+        ...
+
+
+class ConfigNews(Protocol):
+    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
+        """Whoever keeps what this inbox was reads it anew. May get lost, never raises."""
+        ...
+
+
+class NoConfigNews:
+    """For who is alone, or can wait for a few seconds."""
+
+    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
+        pass
+
+
 class Jobs(Protocol):
     """The work that sends and recalls are. Of `jobs`, joined by who wires."""
 
-    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], /) -> None:
-        """The same again changes nothing."""
+    async def put_chunks(
+        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
+    ) -> None:
+        """The same again changes nothing. They stay so long at least; None: for ever."""
         ...
 
     async def start(self, job: Job, /) -> bool:
@@ -261,6 +283,7 @@ class News(StrEnum):
 
     GIVEN = "given"
     COUNTED = "counted"
+    AMENDED = "amended"
     REDACTED = "redacted"
 
 
@@ -268,6 +291,16 @@ class Live(Protocol):
     """Told after the commit, never awaited: devices hear of it if they can, and read the counts anew if they did not."""
 
     def tell(self, owner: Owner, news: News, notice: NoticeId | None = None, /) -> None: ...
+
+
+class Routes(Protocol):
+    """Where devices are connected. Raises `RoutesAwayError`, as `Line` does, while nobody answers."""
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]: ...
+
+
+class Line(Protocol):
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
 
 
 class Nobody:

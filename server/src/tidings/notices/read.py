@@ -85,6 +85,13 @@ class Read:
         head = sheet.shown.board.head if start is None else start.head
         return Page(await self._opened(sheet, spots), pages.text(end, head), sheet)
 
+    async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> Page:
+        """Those of them that are there and not archived, as they are now, with the counts."""
+        sheet = await self._book.look(owner)
+        rows = await self._book.shelf.rows(owner, ids) if ids else {}
+        wanted = [Spot(row.id, row) for row in rows.values() if _is_wanted(row, sheet, EVERYTHING)]
+        return Page(await self._opened(sheet, wanted) if wanted else (), None, sheet)
+
     async def explain(self, owner: Owner, limit: int, below: str | None = None) -> Explained:
         """Every notice, newest first, with what decides about it; the counted ones of all pages make up the count."""
         sheet = await self._book.look(owner)

@@ -84,7 +84,7 @@ class Recall:
     async def amend(
         self, tenant: TenantId, inbox: str, notice: NoticeId, message: Mapping[str, Any]
     ) -> Content:
-        """Who has it sees the new words; whether he has read it stays as it is."""
+        """Who has it sees the new words; whether he has read it stays as it is. Who is connected is told, by a job."""
         payload.check_message((await self._inboxes.of(tenant, inbox)).schema, message)
         body, keys = payload.encode(message), await self._keys.of(tenant)
 
@@ -102,7 +102,10 @@ class Recall:
                 raise _changed()
             return after
 
-        return await on_what_is_there(step)
+        after = await on_what_is_there(step)
+        if after.reach is None:
+            await self._start(tenant, after, JobKind.AMEND, JobId(new_ulid()))
+        return after
 
     async def redact(self, tenant: TenantId, inbox: str, notice: NoticeId) -> Recalled:
         """Repeated, it is the same recall: its job is started again if the first try died before."""
@@ -120,20 +123,23 @@ class Recall:
         if found.reach is not None:
             await self._log.redact(LogId(tenant, inbox), notice)
         content = await on_what_is_there(step)
-        return await (self._start(tenant, content) if found.reach is None else self._hidden(tenant, content))
+        if content.reach is not None:
+            return await self._hidden(tenant, content)
+        job = JobId(content.recall or "")
+        await self._start(tenant, content, JobKind.REDACT, job)
+        return Recalled(content.id, job, content.redacted_ms or 0)
 
     async def _hidden(self, tenant: TenantId, content: Content) -> Recalled:
         """Looked at once more: a step that was under way may have come between."""
         reached = await self._log.redact(LogId(tenant, content.inbox), content.id)
         return Recalled(content.id, None, reached.redacted_ms or content.redacted_ms or 0)
 
-    async def _start(self, tenant: TenantId, content: Content) -> Recalled:
-        job, at_ms = JobId(content.recall or ""), content.redacted_ms or 0
+    async def _start(self, tenant: TenantId, content: Content, kind: JobKind, job: JobId) -> None:
         await self._jobs.start(
             Job(
                 tenant=tenant,
                 id=job,
-                kind=JobKind.REDACT,
+                kind=kind,
                 inbox=content.inbox,
                 notice=content.id,
                 source=JobId(content.job),
@@ -141,7 +147,6 @@ class Recall:
                 created_ms=self._clock.now_ms(),
             )
         )
-        return Recalled(content.id, job, at_ms)
 
 
 class Prove:

@@ -51,7 +51,7 @@ class SendNotice:
         claim = draft.claim
         job = JobId(claim.job)
         chunks = [users[at : at + CHUNK_USERS] for at in range(0, len(users), CHUNK_USERS)]
-        await self._jobs.put_chunks(draft.tenant, job, chunks)
+        await self._jobs.put_chunks(draft.tenant, job, chunks, draft.inbox.retention_days)
         is_new = await self._jobs.start(
             Job(
                 tenant=draft.tenant,

@@ -3,7 +3,7 @@
 from tidings.notices import rules
 from tidings.notices.book import Book
 from tidings.notices.model import Change, NoticeId, Owner, Sheet
-from tidings.notices.ports import Deed
+from tidings.notices.ports import Deed, News
 
 
 class Withdraw:
@@ -18,4 +18,7 @@ class Withdraw:
             after = rules.redacted(row, sheet, notice, category)
             return None if after == row else rules.changed(sheet, [(row, after)])
 
-        return await self._book.change(owner, Deed.REDACT, edit)
+        sheet = await self._book.change(owner, Deed.REDACT, edit)
+        # told again if it was there: whoever took it may have died before he told
+        self._book.tell(owner, News.REDACTED, notice)
+        return sheet

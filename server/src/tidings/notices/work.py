@@ -5,7 +5,7 @@ are the same again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from tidings.jobs.model import ChunkRef, Done, Job, JobKind, JobState
 from tidings.kernel.clock import Clock
@@ -13,7 +13,8 @@ from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.notices.give import Gift, Give
 from tidings.notices.model import Content, NoticeId, Owner, Row
-from tidings.notices.ports import Contents, Work
+from tidings.notices.ports import Contents, Live, News, Work
+from tidings.notices.strangers import Strangers
 from tidings.notices.withdraw import Withdraw
 
 AT_ONCE = 32
@@ -26,13 +27,24 @@ type ForUser = Callable[[Owner], Awaitable[bool]]
 
 class ChunkWork:
     def __init__(
-        self, jobs: Work, contents: Contents, give: Give, withdraw: Withdraw, *, show: Show, clock: Clock
+        self,
+        jobs: Work,
+        contents: Contents,
+        *,
+        give: Give,
+        withdraw: Withdraw,
+        show: Show,
+        live: Live,
+        strangers: Strangers,
+        clock: Clock,
     ) -> None:
         self._show = show
         self._jobs = jobs
         self._contents = contents
         self._give = give
         self._withdraw = withdraw
+        self._live = live
+        self._strangers = strangers
         self._clock = clock
 
     async def __call__(self, ref: ChunkRef) -> None:
@@ -53,15 +65,22 @@ class ChunkWork:
         if content is None:
             return
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
-        failed = await self._each(job, content, users)
-        done = self._done(ref.chunk, len(users) - len(failed), failed)
-        await self._jobs.mark_done(ref.tenant, ref.job, done)
+        refused = await self._refused(job, users)
+        failed = [*refused, *await self._each(job, content, [each for each in users if each not in refused])]
+        await self._jobs.mark_done(
+            ref.tenant, ref.job, self._done(ref.chunk, len(users) - len(failed), failed)
+        )
 
     def _done(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> Done:
         return Done(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())
 
+    async def _refused(self, job: Job, users: Sequence[UserId]) -> Collection[UserId]:
+        if job.kind is not JobKind.DELIVER:
+            return ()
+        return await self._strangers.among(job.tenant, job.inbox, users)
+
     async def _each(self, job: Job, content: Content, users: Sequence[UserId]) -> list[UserId]:
-        doing = self._taking(content) if job.kind is JobKind.REDACT else self._giving(content)
+        doing = self._doing(job.kind, content)
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(user: UserId) -> bool:
@@ -73,6 +92,17 @@ class ChunkWork:
         for fault in (each for each in outcomes if isinstance(each, BaseException)):
             raise fault
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
+
+    def _doing(self, kind: JobKind, content: Content) -> ForUser:
+        match kind:
+            case JobKind.DELIVER:
+                return self._giving(content)
+            case JobKind.REDACT:
+                return self._taking(content)
+            case JobKind.AMEND:
+                return self._telling(content)
+            case JobKind.BROADCAST:
+                raise ValueError("a broadcast has no users of its own")
 
     def _giving(self, content: Content) -> ForUser:
         row = Row(
@@ -95,6 +125,13 @@ class ChunkWork:
             return True
 
         return take
+
+    def _telling(self, content: Content) -> ForUser:
+        async def tell(owner: Owner) -> bool:
+            self._live.tell(owner, News.AMENDED, content.id)
+            return True
+
+        return tell
 
 
 async def _is_done(doing: ForUser, owner: Owner) -> bool:

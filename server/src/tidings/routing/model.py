@@ -84,7 +84,29 @@ class Replaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
     epoch: int
 
 
-type Word = Push | Ring | Replaced
+class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
+    """A user has read a chat up to here, on one of his devices: the others take their badge away."""
+
+    tenant: TenantId
+    user: UserId
+    chat: ChatId
+    read: int
+    devices: tuple[Addressee, ...]
+
+
+class Noticed(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
+    """A user's inbox changed, by these notices among others: who looks at it reads it anew. `has_more`: not all are named."""
+
+    tenant: TenantId
+    user: UserId
+    inbox: str
+    added: tuple[str, ...] = ()
+    amended: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    has_more: bool = False
+
+
+type Word = Push | Ring | Replaced | OwnRead | Noticed
 """What is said to a gateway."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -76,6 +76,14 @@ class Line(Protocol):
         """On a large chat's channel. How many gateways listened."""
         ...
 
+    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
+        """To whoever has the chat on a screen; most of the time that is nobody."""
+        ...
+
+    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        """To whoever watches the user."""
+        ...
+
 
 class Standing(NamedTuple):
     """Everything that is published from now on is heard. `was_lost`: what was published before may have been missed."""
@@ -109,4 +117,12 @@ class Ears(Protocol):
 
     async def at_chat(self, chat: ChatKey, hear: Hear) -> Listening:
         """Returns after the confirmation: everything that is published from then on is heard. Once for each chat."""
+        ...
+
+    def at_signs(self, chat: ChatKey, hear: Hear) -> Listening:
+        """A chat's signs: receipts, typing. As `at_gateway`: does not wait, and comes back by itself."""
+        ...
+
+    def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Listening:
+        """That somebody came, went or changed. As `at_signs`."""
         ...

@@ -27,6 +27,7 @@ RENEW = Script.load(_PACKAGE, "renew.lua", keys=1)
 REMOVE = Script.load(_PACKAGE, "remove.lua", keys=1)
 LOOK_UP = Script.load(_PACKAGE, "look_up.lua", keys=1, is_read=True)
 MARK = Script.load(_PACKAGE, "mark.lua", keys=1)
+LISTENERS = Script.load(_PACKAGE, "listeners.lua", keys=1, is_read=True)
 
 AT_ONCE = 500
 """Calls that leave together: more would only wait in each other's way."""
@@ -123,9 +124,22 @@ class RedisLine:
         with _away():
             return await self._redis.publish(self._gateway(gateway), payload) > 0
 
+    async def is_heard(self, gateway: GatewayId) -> bool:
+        """Whether somebody listens there, without a word to them."""
+        with _away():
+            return cast("int", await self._redis.run(LISTENERS, [self._gateway(gateway)])) > 0
+
     async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
         with _away():
             return await self._redis.publish(self._chat(chat), payload)
+
+    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._signs(chat), payload)
+
+    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._presence(tenant, user), payload)
 
     def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
         return self._redis.subscribe_soon(self._gateway(gateway), _told(hear))
@@ -134,11 +148,23 @@ class RedisLine:
         with _away():
             return await self._redis.subscribe(self._chat(chat), _told(hear))
 
+    def at_signs(self, chat: ChatKey, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._signs(chat), _told(hear))
+
+    def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._presence(tenant, user), _told(hear))
+
     def _gateway(self, gateway: GatewayId) -> Key:
         return self._redis.keys.key("_system", gateway, "push")
 
     def _chat(self, chat: ChatKey) -> Key:
         return self._redis.keys.key(chat.tenant, _plain(chat.chat), "push")
+
+    def _signs(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "signs")
+
+    def _presence(self, tenant: TenantId, user: UserId) -> Key:
+        return self._redis.keys.key(tenant, _plain(user), "presence")
 
 
 def _routes(found: list[bytes]) -> list[Route]:

@@ -11,7 +11,6 @@ from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
 from tidings.api.services import NoticeServices, Services
-from tidings.broadcasts.store import RedisSnapshots
 from tidings.chats.look import Look
 from tidings.chats.store import DynamoShelf
 from tidings.jobs.store import KafkaChunks
@@ -29,7 +28,7 @@ from tidings.run.edge.limits import EdgeLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
-from tidings.run.inboxes import join_notices, notice_services
+from tidings.run.inboxes import join_serving, notice_services
 from tidings.run.options import (
     cursor_secrets,
     otlp_headers,
@@ -39,6 +38,7 @@ from tidings.run.options import (
 )
 from tidings.run.people import People, people_of, phone_login
 from tidings.run.settings import Settings
+from tidings.run.signs import telling
 
 log = logs.get(__name__)
 
@@ -78,7 +78,8 @@ class Joined:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         told = publishing.told(self.publisher, self.host)
-        lists = join_chat_lists(client, keys, self.host.clock)
+        gains = telling(self.settings, self.engines.redis.it, self.host)
+        lists = join_chat_lists(client, keys, self.host.clock, gains)
         cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         return Services(
@@ -100,9 +101,9 @@ class Joined:
         )
 
     def _notices(self) -> NoticeServices:
-        client, keys, clock = self.engines.dynamo.it, self.engines.keys.it, self.host.clock
-        snapshots = RedisSnapshots(self.engines.redis.it)
-        cases = join_notices(client, keys, clock, KafkaChunks(self.publisher), snapshots=snapshots)
+        engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.it, engines.keys.it, engines.redis.it
+        cases, _ = join_serving(client, keys, self.host.clock, chunks, redis, settings=wanted)
         return notice_services(cases)
 
     def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:

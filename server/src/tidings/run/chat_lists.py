@@ -6,7 +6,8 @@ from tidings.chats.directs import Directs
 from tidings.chats.store import DynamoRows
 from tidings.delivery.audience import ReadAudience
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.ports import Audience, Keys
+from tidings.delivery.model import Gain
+from tidings.delivery.ports import Audience, Keys, TellGain
 from tidings.delivery.previews import Previews
 from tidings.delivery.rows import Rows
 from tidings.delivery.status import Statuses
@@ -16,6 +17,10 @@ from tidings.kernel.clock import Clock
 from tidings.messages import content
 from tidings.messages.store import DynamoReader
 from tidings.platform.dynamo.client import Client
+
+
+def _nobody(_: Gain) -> None:
+    """For tools and tests: ticks are derived whenever somebody looks."""
 
 
 class ChatLists(NamedTuple):
@@ -30,12 +35,13 @@ class ChatLists(NamedTuple):
     directs: Directs
 
 
-def join_chat_lists(client: Client, keys: Keys, clock: Clock) -> ChatLists:
+def join_chat_lists(client: Client, keys: Keys, clock: Clock, told: TellGain = _nobody) -> ChatLists:
+    """`told` hears whenever somebody got further."""
     chats, log, lists = DynamoRows(client, clock), DynamoReader(client), DynamoLists(client)
     directs, watermarks = Directs(chats), DynamoWatermarks(client, clock)
     audience = ReadAudience(directs)
     return ChatLists(
-        Marking(watermarks, lists, chats, log),
+        Marking(watermarks, lists, chats, log, told),
         ChatList(lists, watermarks, chats, keys, clock),
         Statuses(audience, watermarks),
         directs,

@@ -9,7 +9,7 @@ from tidings.gateway.admission import admission
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import DrainOptions
 from tidings.gateway.limits import Limits
-from tidings.gateway.ports import UseCases
+from tidings.gateway.ports import InboxCases, UseCases
 from tidings.gateway.resume.plan import Tails
 from tidings.gateway.resume.ranges import RangeOptions
 from tidings.gateway.resume.run import ResumeOptions
@@ -19,6 +19,7 @@ from tidings.gateway.socket.choose import library
 from tidings.gateway.socket.listener import SocketListener
 from tidings.gateway.socket.options import ListenOptions
 from tidings.gateway.socket.ports import Listener, OnOpen
+from tidings.jobs.store import KafkaChunks
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
 from tidings.platform.kafka.publisher import Publisher
@@ -36,9 +37,11 @@ from tidings.run.edge.limits import EdgeLimits, SocketRates
 from tidings.run.edge.socket_server import SocketServer
 from tidings.run.edge.socket_telemetry import SocketCalls, export
 from tidings.run.held import Held
+from tidings.run.inboxes import inbox_cases, join_serving
 from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
 from tidings.run.settings import Settings
+from tidings.run.signs import sign_world, telling
 from tidings.run.sockets import admission_options, listen_options, open_enough_files
 from tidings.wire.bounds import MAX_FRAME_BYTES
 from tidings.wire.close_codes import CloseCode, reason
@@ -112,7 +115,8 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     publisher = publishing.publisher(settings, host)
 
     def server() -> Server:
-        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock)
+        told = telling(settings, engines.redis.it, host)
+        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock, told)
         made = Joined(settings, host, engines, accounts.it, publisher.it, lists).server()
         export(host.metrics, made)
         return made
@@ -159,8 +163,15 @@ class Joined:
             change=cases.change,
             history=cases.history,
             marking=self.lists.marking,
+            inboxes=self._inboxes(),
             rates=SocketRates(EdgeLimits(limiter, self.accounts.tenants)),
         )
+
+    def _inboxes(self) -> InboxCases:
+        engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.it, engines.keys.it, engines.redis.it
+        cases, _ = join_serving(client, keys, self.host.clock, chunks, redis, settings=wanted)
+        return inbox_cases(cases)
 
     def _routed(self, cases: UseCases) -> World:
         client, redis = self.engines.dynamo.it, self.engines.redis.it
@@ -176,6 +187,8 @@ class Joined:
             listing=self.lists.chat_list,
             history=cases.history,
             marking=cases.marking,
+            signs=sign_world(self.settings, client, redis, clock),
+            inboxes=cases.inboxes,
             unreached=join_unreached(client, keys, clock, self.publisher),
             pauses=self.host.pauses,
             options=routing(self.settings),

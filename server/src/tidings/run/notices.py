@@ -7,11 +7,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn, override
 
-from tidings.broadcasts.store import RedisSnapshots
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.model import ChunkRef
 from tidings.jobs.store import GROUP, KafkaChunks, decode
 from tidings.kernel.errors import TidingsError
+from tidings.notices.live import LiveNews
 from tidings.notices.work import ChunkWork
 from tidings.platform.kafka.consumer import Consumer, ConsumerTuning
 from tidings.platform.kafka.dead_letters import bury_in
@@ -24,7 +24,7 @@ from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
 from tidings.run import consuming, publishing, wiring
 from tidings.run.held import Held
-from tidings.run.inboxes import join_notices
+from tidings.run.inboxes import join_serving
 from tidings.run.options import kafka_connection, otlp_headers, process_options, refuse_faulty
 from tidings.run.settings import Settings
 from tidings.topics.declaration import NOTICES, NOTICES_DEAD
@@ -34,6 +34,7 @@ log = logs.get(__name__)
 BUILDS = (*wiring.BUILDS, otlp_headers, kafka_connection)
 LOOK_EVERY_S = 4.0
 _AGAIN_S = 2.0
+_TELL_S = 1.0
 # few at a time: a chunk is a fifth of a second, and what is handled and not committed comes again after a death
 _TUNING = ConsumerTuning(lane=LaneTuning(max_batch_records=5, max_queued_records=50))
 
@@ -64,14 +65,17 @@ class Working(Component):
         self._since = host.clock.now()
         self._consumer: Consumer[ChunkRef] | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._live: LiveNews | None = None
         self.stop_s = settings.process.stop_s
 
     @override
     async def start(self) -> None:
         publisher, spawn = self._publisher.it, self._host.tasks.spawn
         client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
-        snapshots = RedisSnapshots(self._engines.redis.it)
-        cases = join_notices(client, keys, clock, KafkaChunks(publisher), snapshots=snapshots)
+        redis = self._engines.redis.it
+        cases, self._live = join_serving(
+            client, keys, clock, KafkaChunks(publisher), redis, settings=self._settings.notices
+        )
         work = Work(decode, Handler(cases.work), bury_in(publisher, NOTICES_DEAD.name))
         consumer = Consumer(
             kafka_connection(self._settings), work, group=GROUP, topics=[NOTICES.name], tuning=_TUNING
@@ -90,6 +94,8 @@ class Working(Component):
         await self._host.tasks.stop(looking)
         self._consumer.stop()
         await asyncio.wait([running])
+        if self._live is not None:
+            await self._live.settled(_TELL_S)
 
     @override
     def health(self) -> Health | None:

@@ -112,6 +112,7 @@ EXAMPLES: dict[str, Example] = {
     "get_inbox": Example("/v1/inboxes/default", reach=Reach.NOTICES),
     "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.NOTICES),
     "send_notice": Example("/v1/inboxes/default/notices", SENT, Reach.NOTICES),
+    "find_notice": Example("/v1/inboxes/default/sent/order-7", reach=Reach.NOTICES),
     "amend_notice": Example("/v1/inboxes/default/notices/{notice}", {"message": {}}, Reach.NOTICES),
     "redact_notice": Example("/v1/inboxes/default/notices/{notice}", reach=Reach.NOTICES),
     "list_recipients": Example("/v1/inboxes/default/notices/{notice}/recipients", reach=Reach.NOTICES),
@@ -229,7 +230,8 @@ async def set_inbox(house: House) -> Sent:
     said = Wish(uids=[ANNA], message={"title": Scene.private})
     await notices.send(tenant, "default", said)
     await house.work()
-    return await notices.send(tenant, "default", said)
+    named = Wish(uids=said.uids, message=said.message, host_system_id="order-7", is_unique=True)
+    return await notices.send(tenant, "default", named)
 
 
 async def set_broadcast(house: House) -> str:

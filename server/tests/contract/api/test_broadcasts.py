@@ -6,6 +6,7 @@ from contract.api.test_notices import INBOX, opened
 from fixtures.house import Caller
 from fixtures.stage import ANNA, BEN, Play, Stage
 
+from tidings.kernel.clock import time_text
 from tidings.kernel.errors import Code
 
 HI = {"message": {"title": "hi"}}
@@ -96,10 +97,11 @@ def test_a_ramp_is_halted_and_a_recall_is_proven(play: Play) -> None:
 def test_what_starts_later_is_a_job_that_can_be_cancelled(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         house, server, anna = await opened(stage)
-        sent = await server.ok("POST", SENDS, HI | {"starts_at": "2027-01-01T00:00:00Z"})
+        starts_at = time_text(stage.clock.now_ms() + 3_600_000)
+        sent = await server.ok("POST", SENDS, HI | {"starts_at": starts_at})
         assert "sequence" not in sent
         job = await server.ok("GET", f"/v1/jobs/{sent['jobs'][0]}")
-        assert (job["kind"], job["starts_at"]) == ("broadcast", "2027-01-01T00:00:00.000Z")
+        assert (job["kind"], job["starts_at"]) == ("broadcast", starts_at)
         assert (await server.ok("POST", f"/v1/jobs/{job['id']}/cancel"))["state"] == "cancelled"
         await house.work()
         assert await unread(anna) == 0

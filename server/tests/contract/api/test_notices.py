@@ -197,6 +197,26 @@ def test_a_notice_is_amended_and_recalled_with_proof(play: Play) -> None:
     play(scene)
 
 
+def test_a_notice_is_found_by_its_name_in_the_senders_system(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        _, server, _ = await opened(stage)
+        wish = {
+            "uids": [ANNA, BEN],
+            "message": {"title": "x"},
+            "host_system_id": "order-7",
+            "is_unique": True,
+        }
+        sent = await server.ok("POST", f"{INBOX}/notices", wish)
+        found = await server.ok("GET", f"{INBOX}/sent/order-7")
+        assert (found["id"], found["job"], found["total"]) == (sent["id"], sent["job"], 2)
+        assert "redacted_at" not in found
+        await server.ok("DELETE", f"{INBOX}/notices/{sent['id']}")
+        assert "redacted_at" in await server.ok("GET", f"{INBOX}/sent/order-7")
+        assert await server.code("GET", f"{INBOX}/sent/order-8") is Code.NOTICE_NOT_FOUND
+
+    play(scene)
+
+
 def test_a_count_is_explained(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         house, server, anna = await opened(stage)

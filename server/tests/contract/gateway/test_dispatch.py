@@ -7,6 +7,7 @@ from fixtures.stage import ANNA, BEN, Play, Stage
 
 from tidings.delivery.model import Mark
 from tidings.delivery.store import DynamoWatermarks
+from tidings.gateway.inbox_serving import INBOX_SERVED
 from tidings.gateway.serving import NOT_YET, SERVED
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
@@ -174,8 +175,8 @@ def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: Play) -> None:
 
 def test_what_no_use_case_serves_yet_is_told_so(play: Play) -> None:
     async def scene(stage: Stage) -> None:
-        device, chat = await begun(stage)
-        assert (await device.ask("typing", chat=chat.chat))["code"] == Code.REQUEST_UNKNOWN
+        device, _ = await begun(stage)
+        assert (await device.ask("presence", status="away"))["code"] == Code.REQUEST_UNKNOWN
         assert device.closed is None
 
     play(scene)
@@ -183,5 +184,5 @@ def test_what_no_use_case_serves_yet_is_told_so(play: Play) -> None:
 
 def test_every_request_is_served_by_somebody() -> None:
     by_connection = {Connect, Ping, Pong}
-    assert SERVED.keys() | NOT_YET | by_connection == {kind.body for kind in REQUESTS}
+    assert SERVED.keys() | INBOX_SERVED.keys() | NOT_YET | by_connection == {kind.body for kind in REQUESTS}
     assert not SERVED.keys() & NOT_YET

@@ -61,6 +61,17 @@ def test_a_worker_may_die_anywhere(
     asyncio.run(_dies(tables_dynoxide, tmp_path / "tidings.key", pattern, count, is_after=is_after))
 
 
+@pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    ("pattern", "count"), [("inbox.deliver", 50), ("inbox.redact_row", 101), ("jobs.mark_done", 1)], ids=str
+)
+def test_nor_does_it_matter_on_the_reference_engine(
+    tables_local: Tables, tmp_path: Path, pattern: str, count: int, *, is_after: bool
+) -> None:
+    """A few of the same: its transactions are ten times slower, and its cancellation reasons are AWS' own."""
+    asyncio.run(_dies(tables_local, tmp_path / "tidings.key", pattern, count, is_after=is_after))
+
+
 async def _dies(tables: Tables, key_file: Path, pattern: str, count: int, *, is_after: bool) -> None:
     async with open_notices(tables, Space().tenant, key_file) as at:
         mortal = Mortal(at.client, pattern, count, is_after=is_after)

@@ -7,6 +7,9 @@ from fixtures.stage import code_of
 from msgspec.structs import replace
 
 from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
+from tidings.notices.store.directory import profile_key
+from tidings.tables.patterns import notices as patterns
 
 USERS = [f"user{number:04d}" for number in range(205)]
 
@@ -176,5 +179,23 @@ def test_a_retired_category_keeps_its_code_and_takes_no_more(act: Act) -> None:
         await at.make_inbox(replace(NEWS, categories=("sport",)))
         await at.given("anna", category="sport")
         assert (await at.cases.read.counts(at.owner("anna"))).counts.by_category == {1: 2}
+
+    act(scene)
+
+
+def test_an_inbox_for_known_users_refuses_who_has_no_profile(act: Act) -> None:
+    async def scene(at: Notices) -> None:
+        await at.make_inbox(replace(NEWS, is_for_known_users=True))
+        at.cases.reader.forget(at.tenant, DEFAULT)
+        known = {**profile_key(at.tenant, UserId("anna")), "version": 1}
+        await at.client.put(patterns.WRITE_CONFIG, known)
+        sent = await at.given("anna", "ben")
+        progress = await at.cases.track.progress(at.tenant, sent.job)
+        assert (progress.state, progress.done, progress.failed) == ("done", 1, 1)
+        assert [await at.total(user) for user in ("anna", "ben")] == [1, 0]
+        await at.make_inbox()
+        at.cases.reader.forget(at.tenant, DEFAULT)
+        await at.given("anna", "ben")
+        assert [await at.total(user) for user in ("anna", "ben")] == [2, 1]
 
     act(scene)

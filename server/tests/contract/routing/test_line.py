@@ -36,6 +36,19 @@ async def test_that_nobody_listens_is_known(servers: Servers, connect: Connect) 
         assert await RedisLine(redis).to_chat(CHAT, b"anybody?") == 0
 
 
+async def test_whether_somebody_listens_is_known_without_a_word_to_them(
+    servers: Servers, connect: Connect
+) -> None:
+    heard: list[Heard] = []
+    async with connect(servers) as redis, connect(servers) as asker:
+        listening = RedisLine(redis).at_gateway(HERE, heard.append)
+        await until(lambda: Standing(was_lost=False) in heard, 30)
+        assert await RedisLine(asker).is_heard(HERE)
+        assert not await RedisLine(asker).is_heard(NOWHERE)
+        assert payloads(heard) == []
+        listening.close()
+
+
 async def test_a_large_chat_is_heard_from_the_moment_in_which_listening_began(
     servers: Servers, connect: Connect
 ) -> None:

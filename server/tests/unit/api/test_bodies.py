@@ -1,6 +1,7 @@
 """Bodies: what is refused before a model looks at it."""
 
 import json
+import threading
 
 import pytest
 from starlette.requests import Request
@@ -101,4 +102,20 @@ async def test_a_body_that_breaks_off_is_no_fault_of_the_server() -> None:
 
     with pytest.raises(TidingsError) as caught:
         await bodies.read(Request({"type": "http", "headers": []}, receive), 100)
+    assert caught.value.code is Code.REQUEST_INVALID
+
+
+async def test_a_large_body_is_looked_through_beside_the_loop_and_judged_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    where: list[bool] = []
+    monkeypatch.setattr(bodies, "LARGE_BYTES", 10)
+    monkeypatch.setattr(
+        bodies, "_bound", lambda *_: where.append(threading.current_thread() is threading.main_thread())
+    )
+    assert await bodies.parsed(b'["small"]', OPTIONS) == ["small"]
+    assert await bodies.parsed(b'["larger than ten"]', OPTIONS) == ["larger than ten"]
+    assert where == [True, False]
+    with pytest.raises(TidingsError) as caught:
+        await bodies.parsed(b'["larger than ten"', OPTIONS)
     assert caught.value.code is Code.REQUEST_INVALID

@@ -39,6 +39,9 @@ react           | request_invalid close:connect_expected  | request_invalid | ca
 history         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 ack             | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 read            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+counts          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+notices         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+mark            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 typing          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 presence        | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 subscribe       | request_invalid close:connect_expected  | request_invalid | call            | call            | overloaded      | -

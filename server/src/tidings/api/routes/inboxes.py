@@ -12,6 +12,8 @@ from tidings.api.schemas.chats import Listed
 from tidings.api.schemas.ids import UserInPath
 from tidings.api.schemas.inboxes import (
     AmendedShown,
+    FoundShown,
+    HostInPath,
     InboxesShown,
     InboxShown,
     InboxWanted,
@@ -68,7 +70,7 @@ async def get_inbox(call: AsNoticesServer, inbox: InboxInPath) -> InboxShown:
     ),
 )
 async def set_inbox(call: AsNoticesServer, inbox: InboxInPath, body: InboxWanted) -> InboxShown:
-    """Holds in every process within five seconds."""
+    """Holds in every process a moment later, and at the latest within five seconds."""
     wanted = body.wanted()
     return InboxShown.of(await call.edge.services.notices.inboxes.set(call.tenant, inbox, lambda _: wanted))
 
@@ -99,6 +101,22 @@ async def send_notice(
     return NoticeSent.of(sent)
 
 
+@router.get(
+    "/inboxes/{inbox}/sent/{host_system_id}",
+    **route(
+        "find_notice",
+        *_OF_NOTICES,
+        touches=("inbox.read_config", "jobs.find_key", "inbox.find_content"),
+        summary="The notice that was sent under a name of your own (server)",
+    ),
+)
+async def find_notice(call: AsNoticesServer, inbox: InboxInPath, host_system_id: HostInPath) -> FoundShown:
+    """Of those that were sent as the only one of their name: with `is_unique`."""
+    recall = call.edge.services.notices.recall
+    notice = await recall.by_host_id(call.tenant, inbox, host_system_id)
+    return FoundShown.of(await recall.find(call.tenant, inbox, notice))
+
+
 @router.patch(
     "/inboxes/{inbox}/notices/{notice}",
     **route(
@@ -109,14 +127,14 @@ async def send_notice(
         _UNSURE,
         _CHANGED,
         Code.NOTHING_TO_CHANGE,
-        touches=("inbox.read_config", "inbox.find_content", "inbox.amend_content", *_KEYS),
+        touches=("inbox.read_config", "inbox.find_content", "inbox.amend_content", "jobs.create", *_KEYS),
         summary="Change what a notice says (server)",
     ),
 )
 async def amend_notice(
     call: AsNoticesServer, inbox: InboxInPath, notice: NoticeInPath, body: NoticeAmended
 ) -> AmendedShown:
-    """At once, for all who have it; whether they have read it stays as it is."""
+    """At once, for all who have it; whether they have read it stays as it is. Who is connected is told, by a job."""
     amended = await call.edge.services.notices.recall.amend(call.tenant, inbox, notice, body.message)
     return AmendedShown.of(amended)
 

@@ -61,6 +61,16 @@ HostName = Annotated[
         examples=["external_id_123"],
     ),
 ]
+HostInPath = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=128,
+        pattern=PART,
+        description="The notice's name in your own system.",
+        examples=["external_id_123"],
+    ),
+]
 Label = Annotated[str, Field(min_length=1, max_length=64, examples=["Premium Users"])]
 Days = Annotated[int, Field(ge=1, le=3650, description="How long notices are kept. Without: for ever.")]
 Seconds = Annotated[
@@ -83,6 +93,12 @@ class InboxWanted(Shape):
     retention_days: Days | None = None
     expires_after_s: Seconds | None = None
     default_category: CategoryName | None = None
+    known_users: Annotated[
+        bool,
+        Field(
+            description="Users without a profile are not given its notices; the job counts them as failed."
+        ),
+    ] = False
 
     def wanted(self) -> Wanted:
         return Wanted(
@@ -93,6 +109,7 @@ class InboxWanted(Shape):
             retention_days=self.retention_days,
             expires_after_s=self.expires_after_s,
             default_category=self.default_category,
+            is_for_known_users=self.known_users,
         )
 
 
@@ -108,6 +125,7 @@ class InboxShown(Shape):
     retention_days: int | None = None
     expires_after_s: int | None = None
     default_category: str | None = None
+    known_users: bool = False
     version: int
     updated_at: Time
 
@@ -123,6 +141,7 @@ class InboxShown(Shape):
             retention_days=inbox.retention_days,
             expires_after_s=inbox.expires_after_s,
             default_category=inbox.default_category,
+            known_users=inbox.is_for_known_users,
             version=inbox.version,
             updated_at=time_text(inbox.updated_ms),
         )
@@ -195,6 +214,30 @@ class AmendedShown(Shape):
         return cls(id=content.id, version=content.version)
 
 
+class FoundShown(Shape):
+    """What was sent, to how many, and what became of it since. What it says is for its recipients."""
+
+    model_config = shows({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
+
+    id: str
+    job: str
+    total: int
+    version: int
+    sent_at: Time
+    redacted_at: Time | None = None
+
+    @classmethod
+    def of(cls, content: Content) -> Self:
+        return cls(
+            id=content.id,
+            job=content.job,
+            total=content.count,
+            version=content.version,
+            sent_at=time_text(content.created_ms),
+            redacted_at=spell_if(content.redacted_ms),
+        )
+
+
 class RecalledShown(Shape):
     """Nobody sees it any more; `job` takes it out of the counts. Empty for a broadcast: nothing is left to be done."""
 
@@ -240,7 +283,7 @@ class JobShown(Shape):
     model_config = shows(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact", "broadcast"]
+    kind: Literal["deliver", "redact", "amend", "broadcast"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
     notice: str

@@ -3,7 +3,7 @@
 A row's time is the message's own, so that every try of putting it, and its withdrawal, spell the same key.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import Drained, PendingKey, Waiting
 from tidings.kernel.clock import Clock, time_ms, time_text
@@ -57,6 +57,18 @@ class DynamoPending:
         found = (_waiting(item) for item in page.items if int(item["ttl"]) > now_s)
         return Drained(tuple(found), None if page.start is None else PendingKey(page.start["message_key"]))
 
+    async def kept_for(
+        self, chat: ChatKey, users: Sequence[UserId], message: Entry
+    ) -> Mapping[UserId, int | None]:
+        """In whose queues it stands, and since when; None for what expires, whose row tells only of its end."""
+        keys = [_key(chat, user, message) for user in users]
+        try:
+            found = await self._client.batch_get(patterns.FIND_PENDING, keys)
+        except DynamoError as error:
+            unread(error)
+        now_s = self._clock.now_ms() // 1000
+        return {_owner(item): _put_ms(item) for item in found if int(item["ttl"]) > now_s}
+
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
         owner = user_key(tenant, user)
         gone = [{"user_id": owner, "message_key": key} for key in keys]
@@ -101,6 +113,14 @@ def _item(chat: ChatKey, user: UserId, message: Entry, until_s: int) -> dict[str
     elif message.content is not None:
         item["content"] = message.content
     return item
+
+
+def _owner(item: Item) -> UserId:
+    return UserId(item["user_id"].partition("#")[2])
+
+
+def _put_ms(item: Item) -> int | None:
+    return None if "expires_at" in item else (int(item["ttl"]) - KEPT_S) * 1000
 
 
 def _waiting(item: Item) -> Waiting:

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from tidings.delivery.model import Flags, Mark, Row
+from tidings.delivery.model import Flags, Mark, Raised, Row
 from tidings.delivery.store.items import row_key, row_of
-from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.clock import Clock, time_ms, time_text
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.outcomes import unread, unwritten
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.patterns import delivery as patterns
 
 
@@ -19,21 +19,42 @@ class DynamoWatermarks:
         self._client = client
         self._clock = clock
 
-    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Row:
+    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
         names = ("last_read_sequence", "read_ordinal")
         return await self._raise(patterns.RAISE_READ, chat, user, dict(zip(names, mark, strict=True)))
 
-    async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Row:
+    async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
         names = ("last_acked_sequence", "last_acked_ordinal")
         return await self._raise(patterns.RAISE_DELIVERED, chat, user, dict(zip(names, mark, strict=True)))
 
     async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+        return await self._rows(patterns.READ_WATERMARKS, chat, users)
+
+    async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+        return await self._rows(patterns.READ_RECEIPTS, chat, users)
+
+    async def rows_and_times(
+        self, chat: ChatKey, users: Sequence[UserId]
+    ) -> Mapping[UserId, tuple[Row, int | None]]:
+        """As `rows_of`, each with the time at which a watermark of it last moved."""
+        found = await self._items(patterns.READ_WATERMARKS, chat, users)
+        return {user: (row_of(item), _moved_ms(item)) for user, item in found.items()}
+
+    async def _rows(
+        self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
+    ) -> Mapping[UserId, Row]:
+        found = await self._items(pattern, chat, users)
+        return {user: row_of(item) for user, item in found.items()}
+
+    async def _items(
+        self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
+    ) -> Mapping[UserId, Item]:
         keys = [row_key(chat, user) for user in users]
         try:
-            found = await self._client.batch_get(patterns.READ_WATERMARKS, keys) if keys else []
+            found = await self._client.batch_get(pattern, keys) if keys else []
         except DynamoError as error:
             unread(error)
-        return {UserId(item["user_id"].partition("#")[2]): row_of(item) for item in found}
+        return {UserId(item["user_id"].partition("#")[2]): item for item in found}
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> Row:
         update, values = _flags(flags)
@@ -52,7 +73,7 @@ class DynamoWatermarks:
 
     async def _raise(
         self, pattern: AccessPattern, chat: ChatKey, user: UserId, mark: Mapping[str, int]
-    ) -> Row:
+    ) -> Raised:
         """A row that has it, or is further, answers as well as one that was raised."""
         sequence, ordinal = mark
         try:
@@ -69,11 +90,17 @@ class DynamoWatermarks:
                 returns="ALL_NEW",
                 repeatable=True,
             )
-            return row_of(done.attributes or {})
+            return Raised(row_of(done.attributes or {}), has_risen=True)
         except ConditionFailedError as failed:
-            return row_of(failed.item or {})
+            # the first try of it may have been applied and not answered: told twice is as good as once
+            return Raised(row_of(failed.item or {}), has_risen=failed.maybe_applied)
         except DynamoError as error:
             unwritten(error)
+
+
+def _moved_ms(item: Item) -> int | None:
+    at = item.get("updated_at")
+    return None if at is None else time_ms(at)
 
 
 def _flags(flags: Flags) -> tuple[str, dict[str, Value]]:

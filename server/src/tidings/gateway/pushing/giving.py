@@ -14,7 +14,7 @@ from tidings.gateway.hub import Hub
 from tidings.gateway.pushing.opening import Open, Opened
 from tidings.gateway.pushing.rooms import Room
 from tidings.gateway.resume.ranges import Ranges
-from tidings.gateway.seat import MOVES, Offer, Seat
+from tidings.gateway.seat import STIRS, Offer, Seat
 from tidings.gateway.socket.ports import Socket
 from tidings.kernel.ids import ChatKey, DeviceKey, UserId
 from tidings.messages.model import Entry, Kind
@@ -145,11 +145,11 @@ class Giving:
     def _send(self, push: Push, opened: Sequence[Opened], to: Sequence[_Wanted]) -> None:
         """Entry by entry, each frame to all who get it at once. Nothing is awaited between a position and its frame."""
         for each in opened:
-            sequence, moves = each.entry.sequence, each.entry.kind in MOVES
+            sequence, stirs = each.entry.sequence, each.entry.kind in STIRS
             receivers: dict[bytes, list[Socket]] = {}
             for seat, first, last in to:
                 if first <= sequence <= last:
-                    if moves:
+                    if stirs:
                         seat.moved(push.chat, each.entry)
                     frame = each.frame(seat.user, seat.places[push.chat].since)
                     receivers.setdefault(frame, []).append(seat.socket)

@@ -45,6 +45,7 @@ class Begun(NamedTuple):
 
     position: int
     since: int | None
+    is_member: bool = True
 
 
 class Plan(NamedTuple):
@@ -65,7 +66,7 @@ def plan(positions: Mapping[ChatId, int], rows: Iterable[Row], kept: Kept, tails
     unknown.sort(key=_activity, reverse=True)
     ahead = [_ahead(row, positions[row.chat], kept) for row in known if positions[row.chat] < head_of(row)]
     tail = [_tail(row, tails.entries, kept) for row in unknown[: tails.chats]]
-    begun = {row.chat: Begun(positions[row.chat], _since(row)) for row in known}
+    begun = {row.chat: Begun(positions[row.chat], _since(row), rules.is_member(row.known)) for row in known}
     begun |= {row.chat: Begun(head_of(row), _since(row)) for row in unknown}
     begun |= {each.chat: Begun(each.after, begun[each.chat].since) for each in tail}
     return Plan(begun, tuple(unknown), tuple(each for each in (*ahead, *tail) if each.after < each.up_to))

@@ -64,6 +64,10 @@ class Parts(NamedTuple):
 
 @final
 class Resuming:
+    """Tells of a seat: `left`, that it had gone before the end; `routed`, that it has a new route; `read`, the rows of
+    chats that the device knew; `live`, that it is.
+    """
+
     def __init__(
         self,
         parts: Parts,
@@ -83,6 +87,9 @@ class Resuming:
         self._again: Crew[Seat] = Crew(self._resume_again, options.again_at_once, report)
         self._busy: dict[Seat, asyncio.Event] = {}
         self.left: Callable[[Seat], None] = lambda _: None
+        self.routed: Callable[[Seat], None] = lambda _: None
+        self.read: Callable[[Seat, Sequence[Row]], None] = lambda _, __: None
+        self.live: Callable[[Seat], None] = lambda _: None
 
     def __len__(self) -> int:
         return len(self._again)
@@ -154,8 +161,10 @@ class Resuming:
         await pauses.at("gateway.read")
         await self._send(seat, plan(positions, rows, kept, self._options.tails))
         self._ack(seat, positions, rows)
+        self.read(seat, [row for row in rows if row.chat in positions])
         await pauses.at("gateway.sent")
         await self._replay(seat)
+        self.live(seat)
         await pauses.at("gateway.live")
         await self._close_old(seat, before)
 
@@ -172,6 +181,7 @@ class Resuming:
             seat.connected.close(CloseCode.TRY_LATER)
             return None
         seat.epoch, seat.is_routed = done.epoch, True
+        self.routed(seat)
         return done.before
 
     async def _route(self, seat: Seat) -> Registered | None:
@@ -228,6 +238,7 @@ class Resuming:
             place = Place(begun.position, NOT_SEEN if begun.since is None else begun.since)
             noted = seat.places.get(chat)
             place.ahead = noted.ahead if noted is not None else 0
+            place.is_member = begun.is_member
             seat.places[chat] = place
         if planned.rows:
             listed = await self._parts.listing.listed(seat.key.tenant, seat.user, planned.rows)

@@ -7,7 +7,7 @@ from itertools import batched
 from tidings.jobs.model import Done, Due, Job, JobId, JobKind, JobState
 from tidings.jobs.store.due import due_item, shard_of
 from tidings.kernel.clock import time_ms, time_text
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId, ulid_ms
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.outcomes import unread, unwritten
@@ -27,18 +27,25 @@ from tidings.tables.keys import KeyTemplate
 from tidings.tables.patterns import jobs as patterns
 
 _TABLE = "inbox"
-_KEPT_S = 90 * 24 * 3600
+_DAY_S = 24 * 3600
+KEPT_DAYS = 90
+_LATER_DAYS = 3
+"""DynamoDB deletes what is over up to two days late. The list forgets a job first, its done marks go last."""
 _CHUNKS_AT_ONCE = 25
 _WRITERS = 4
 _DONE, _LISTED = KeyTemplate("d#").render(), KeyTemplate("jb#").render()
 
 
 class DynamoJobs:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, kept_days: int = KEPT_DAYS) -> None:
         self._client = client
+        self._kept_days = kept_days
 
-    async def put_chunks(self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]]) -> None:
-        items = [_chunk_item(tenant, job, number, users) for number, users in enumerate(chunks)]
+    async def put_chunks(
+        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None
+    ) -> None:
+        until = self._chunk_ttl(job, kept_days)
+        items = [_chunk_item(tenant, job, number, users) | until for number, users in enumerate(chunks)]
         gate = asyncio.Semaphore(_WRITERS)
 
         async def put(some: tuple[dict[str, Value], ...]) -> None:
@@ -50,10 +57,21 @@ class DynamoJobs:
         except DynamoError as error:
             unwritten(error)
 
+    def _ttl(self, job: JobId, turn: int) -> dict[str, Value]:
+        return _until(job, self._kept_days + turn * _LATER_DAYS)
+
+    def _chunk_ttl(self, job: JobId, kept_days: int | None) -> dict[str, Value]:
+        """Not before the notices that they tell the recipients of; None: those are kept for ever."""
+        if kept_days is None:
+            return {}
+        return _until(job, max(self._kept_days, kept_days) + _LATER_DAYS)
+
     async def create(self, job: Job, due: Due) -> bool:
         actions = [
-            Put(table=_TABLE, item=_job_item(job), condition="attribute_not_exists(PK)"),
-            Put(table=_TABLE, item=_listed_item(job)),
+            Put(
+                table=_TABLE, item=_job_item(job) | self._ttl(job.id, 1), condition="attribute_not_exists(PK)"
+            ),
+            Put(table=_TABLE, item=_listed_item(job) | self._ttl(job.id, 0)),
             Put(table=_TABLE, item=due_item(due)),
         ]
         try:
@@ -93,6 +111,7 @@ class DynamoJobs:
             "done": done.users,
             "failed": list(done.failed),
             "at": done.at_ms,
+            **self._ttl(job, 2),
         }
         try:
             await self._client.put(patterns.MARK_DONE, item, repeatable=True)
@@ -155,6 +174,10 @@ class DynamoJobs:
         return [JobId(item["SK"].partition("#")[2]) for item in page.items]
 
 
+def _until(job: JobId, days: int) -> dict[str, Value]:
+    return {"ttl": ulid_ms(job) // 1000 + days * _DAY_S}
+
+
 def _key(tenant: TenantId, job: JobId, sort: str) -> dict[str, Value]:
     return {"PK": OF_JOB.render(tenant=tenant, job=job), "SK": sort}
 
@@ -187,7 +210,6 @@ def _listed_item(job: Job) -> dict[str, Value]:
         "kind": job.kind.value,
         "inbox": job.inbox,
         "created_at": time_text(job.created_ms),
-        "ttl": job.created_ms // 1000 + _KEPT_S,
     }
 
 

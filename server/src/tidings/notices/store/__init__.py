@@ -1,8 +1,17 @@
 """Inboxes in DynamoDB: what they are, what stands in them, what notices say."""
 
+from tidings.notices.store.config_news import RedisConfigNews
 from tidings.notices.store.contents import DynamoContents
+from tidings.notices.store.directory import DynamoDirectory
 from tidings.notices.store.inboxes import DynamoInboxes
 from tidings.notices.store.readers import DynamoReaders
 from tidings.notices.store.shelf import DynamoShelf
 
-__all__ = ["DynamoContents", "DynamoInboxes", "DynamoReaders", "DynamoShelf"]
+__all__ = [
+    "DynamoContents",
+    "DynamoDirectory",
+    "DynamoInboxes",
+    "DynamoReaders",
+    "DynamoShelf",
+    "RedisConfigNews",
+]

@@ -25,6 +25,7 @@ COMMANDS = {
     "tenant": "Tenants: what they have set, their keys and API keys.",
     "token": "Users' tokens: mint one to try, or see why one is refused.",
     "topics": "The Kafka topics: plan, apply, check.",
+    "trace": "Where a message is: handled, pushed, read, waiting, or why not.",
     "user": "Users and their sessions.",
 }
 

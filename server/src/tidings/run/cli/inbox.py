@@ -19,12 +19,16 @@ from tidings.kernel.ids import TenantId, UserId
 from tidings.notices.config import Inbox, Wanted, check_inbox_id, wanted_of
 from tidings.notices.model import Owner
 from tidings.notices.send import Wish
+from tidings.platform.redis.client import Redis
 from tidings.run import publishing
 from tidings.run.accounts import open_tables
-from tidings.run.inboxes import NoticeCases, join_notices
+from tidings.run.inboxes import NoticeCases, join_serving
 from tidings.run.keys import open_keys
-from tidings.run.options import kafka_connection, refuse_faulty
+from tidings.run.options import kafka_connection, redis_options, refuse_faulty
+from tidings.run.settings import Settings
 from tidings.run.settings.load import load
+
+_TELL_S = 1.0
 
 
 @click.group(name="inbox")
@@ -40,6 +44,7 @@ class _Given(TypedDict):
     retention_days: int | None
     expires_after_s: int | None
     default_category: str | None
+    known_users: bool | None
 
 
 @group.command(name="set")
@@ -58,8 +63,11 @@ class _Given(TypedDict):
 @click.option("--retention-days", type=int, help="How long notices are kept; 0: for ever.")
 @click.option("--expires-after-s", type=int, help="How long a notice lives; 0: until retention ends it.")
 @click.option("--default-category", help="Of notices that are sent without one.")
+@click.option(
+    "--known-users/--all-users", default=None, help="Whether only users with a profile get its notices."
+)
 def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
-    """Make INBOX of TENANT, or change what is given of it. Holds everywhere within five seconds."""
+    """Make INBOX of TENANT, or change what is given of it. Holds everywhere at once, and within five seconds where the word is lost."""
 
     def wish(before: Inbox | None) -> Wanted:
         return _changed(wanted_of(before) if before else Wanted(title=inbox), given)
@@ -136,13 +144,27 @@ def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
 @asynccontextmanager
 async def open_cases() -> AsyncIterator[NoticeCases]:
     settings, clock = load().settings, SystemClock()
-    refuse_faulty(settings, [kafka_connection])
+    refuse_faulty(settings, [kafka_connection, redis_options])
     async with (
         publishing.opened(settings) as publisher,
+        _redis(settings) as redis,
         open_tables(settings.dynamo) as client,
         open_keys(settings, client, clock) as keys,
     ):
-        yield join_notices(client, keys, clock, KafkaChunks(publisher))
+        cases, live = join_serving(
+            client, keys, clock, KafkaChunks(publisher), redis, settings=settings.notices
+        )
+        yield cases
+        await live.settled(_TELL_S)
+
+
+@asynccontextmanager
+async def _redis(settings: Settings) -> AsyncIterator[Redis]:
+    redis = await Redis.connect(redis_options(settings), wait=False)
+    try:
+        yield redis
+    finally:
+        await redis.close()
 
 
 def run_cases[T](act: Callable[[NoticeCases], Awaitable[T]]) -> T:
@@ -162,6 +184,7 @@ def _changed(wanted: Wanted, given: _Given) -> Wanted:
         "retention_days": given["retention_days"],
         "expires_after_s": given["expires_after_s"],
         "default_category": given["default_category"],
+        "is_for_known_users": given["known_users"],
     }
     wanted = replace(wanted, **{name: value for name, value in changes.items() if value is not None})
     return replace(
@@ -185,6 +208,7 @@ def _show(inbox: Inbox) -> None:
     table.add_row("description", inbox.description or "-")
     table.add_row("categories", ", ".join(inbox.categories) or "-")
     table.add_row("default category", inbox.default_category or "-")
+    table.add_row("users", "with a profile" if inbox.is_for_known_users else "all")
     table.add_row("schema", "-" if inbox.schema is None else f"version {inbox.schema_version}")
     table.add_row("retention", "for ever" if inbox.retention_days is None else f"{inbox.retention_days} days")
     lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"

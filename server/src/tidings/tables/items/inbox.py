@@ -20,6 +20,10 @@ from tidings.tables.model import Item
 
 OF_TENANT = KeyTemplate("t#{tenant}")
 OF_USER = KeyTemplate("t#{tenant}U#{user}#{inbox}")
+OF_BUCKET = KeyTemplate("t#{tenant}D#{bucket}")
+PROFILE_SORT = KeyTemplate("u#{user}")
+BUCKETS = 256
+"""Parts of a tenant's directory."""
 OF_JOB = KeyTemplate("t#{tenant}J#{job}")
 JOBS_OF_TENANT = KeyTemplate("t#{tenant}L#{shard}")
 SHARDS = 16
@@ -42,8 +46,6 @@ OF_NOTICE = KeyTemplate("t#{tenant}M#{notice}")
 OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
 ENTRY_SORT = KeyTemplate("b#{sequence:012d}")
 SEGMENT_SORT = KeyTemplate("sg#{segment}")
-OF_BUCKET = KeyTemplate("t#{tenant}D#{bucket}")
-PROFILE_SORT = KeyTemplate("u#{user}")
 STATE_SORT = KeyTemplate("c#*#b")
 READER_SORT = KeyTemplate("r#{user}")
 OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
@@ -78,6 +80,7 @@ CONFIGURATION = (
             "retention_days": Number(4),
             "expires_after_s": Number(9),
             "default_category": Text(64),
+            "known_users": Flag(),
         },
         max_bytes=40 * 1024,
         holds="schema of payloads, categories and their permanent codes",
@@ -247,6 +250,7 @@ JOBS = (
             "source": NOTICE,
             "starts": MS,
             "percent": Number(3),
+            "ttl": SECONDS,
         },
         max_bytes=1024,
         holds="what is to be done and in which state it is",
@@ -255,7 +259,8 @@ JOBS = (
         "chunk",
         OF_JOB,
         CHUNK_SORT,
-        {"uids": ListOf(CHUNK_USERS, USER)},
+        # as lasting as the notices of the inbox: a recall goes through them
+        {"uids": ListOf(CHUNK_USERS, USER), "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
     ),
@@ -263,8 +268,8 @@ JOBS = (
         "done mark",
         OF_JOB,
         DONE_SORT,
-        # as lasting as the job itself: without them it would look as if it had yet to be done
-        {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": MS},
+        # outlasts the job itself: without them it would look as if it had yet to be done
+        {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="that a chunk is done, and for whom it failed",
     ),

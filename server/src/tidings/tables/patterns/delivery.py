@@ -60,6 +60,14 @@ READ_WATERMARKS = batch_get(
     "From these SENT, DELIVERED and READ of a message are derived.",
     consistency=Consistency.EVENTUAL,
 )
+READ_RECEIPTS = batch_get(
+    "signs.read_receipts",
+    DELIVERY_STATE,
+    "(user_id, chat_id) of each member",
+    Role.DELIVERS,
+    "How far members got, for a device that subscribes; after its channel stands, so that no receipt falls between.",
+    consistency=Consistency.STRONG,
+)
 
 RAISE_HEAD = update(
     "counters.raise",
@@ -94,6 +102,14 @@ DRAIN_PENDING = query(
     "user_id, ascending",
     Role.DELIVERS,
     "The user's recent past, in order, when a device connects.",
+)
+FIND_PENDING = batch_get(
+    "pending.find",
+    PENDING_QUEUE,
+    "(user_id, time#message_id) of each member",
+    Role.SHOWS,
+    "In whose queues a message stands, for `tidings trace`.",
+    consistency=Consistency.STRONG,
 )
 DELETE_PENDING = batch_write(
     "pending.delete",

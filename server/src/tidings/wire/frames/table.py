@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from tidings.wire.errors import ErrorBody
-from tidings.wire.frames import connecting, reading, signs, watermarks, writing
+from tidings.wire.frames import connecting, notices, reading, signs, watermarks, writing
 from tidings.wire.frames.shape import Done
 
 
@@ -33,6 +33,9 @@ REQUESTS: Final = (
     RequestKind("history", reading.History, reading.HistoryPage, needs_id=True),
     RequestKind("ack", watermarks.Ack, Done, needs_id=False),
     RequestKind("read", watermarks.Read, Done, needs_id=False),
+    RequestKind("counts", notices.Counts, notices.InboxCounts, needs_id=True),
+    RequestKind("notices", notices.Notices, notices.NoticePage, needs_id=True),
+    RequestKind("mark", notices.MarkNotices, notices.InboxCounts, needs_id=True),
     RequestKind("typing", signs.Typing, Done, needs_id=False),
     RequestKind("presence", signs.Presence, Done, needs_id=False),
     RequestKind("subscribe", signs.Subscribe, Done, needs_id=False),
@@ -48,6 +51,7 @@ PUSHES: Final = (
     PushKind("chats", reading.ChatRows),
     PushKind("resumed", connecting.Resumed),
     PushKind("resume", connecting.ResumeAgain),
+    PushKind("inbox", notices.InboxNews),
     PushKind("receipts", watermarks.Receipts),
     PushKind("typing", signs.TypingPush),
     PushKind("presence", signs.PresencePush),

@@ -111,6 +111,28 @@ REQUESTS: Final = (
         "The user has read the chat up to 42.",
         '{"id":19,"read":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","sequence":42}}',
     ),
+    sample(
+        "counts",
+        "What is unread in an inbox. From now on the connection is told of its changes.",
+        '{"id":23,"counts":{"inbox":"default"}}',
+    ),
+    sample(
+        "notices",
+        "The next unread notices of a category.",
+        '{"id":24,"notices":{"inbox":"default","limit":5,"below":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","category":"news",'
+        '"is_unread":true}}',
+    ),
+    sample(
+        "mark",
+        "One notice is read.",
+        '{"id":25,"mark":{"inbox":"default","to":"read","ids":["01JCQ4Z7N3V5X9B2M8K6T1R0WD"]}}',
+    ),
+    sample(
+        "mark_all",
+        "Everything of a category up to a time.",
+        '{"id":26,"mark":{"inbox":"default","to":"read","before":1763184000000,"category":"news"}}',
+    ),
+    sample("mark_seen", "The user has looked.", '{"id":27,"mark":{"inbox":"default","to":"seen"}}'),
     sample("typing", "The user types.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}'),
     sample(
         "typing_stopped",

@@ -36,6 +36,21 @@ ANSWERS: Final = (
         '"by":"ben","at":1763184000000,"state":"redacted","redacted_at":1763184000500}],"has_older":true}}',
         answers="history",
     ),
+    sample(
+        "inbox_counts",
+        "Three are unread, of which one is new since the user last looked. The next change by itself is an expiry.",
+        '{"id":23,"ok":{"inbox":"default","version":17,"at":1763184000000,"unread":3,"unseen":1,'
+        '"categories":{"news":2,"orders":1},"next_change_at":1763187600000}}',
+        answers="counts",
+    ),
+    sample(
+        "notice_page",
+        "The only one there is.",
+        '{"id":24,"ok":{"notices":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763183999000,"delivered_at":1763184000000,'
+        '"message":{"title":"New feature"},"category":"news","is_seen":true}],"counts":{"inbox":"default",'
+        '"version":17,"at":1763184000000,"unread":1,"categories":{"news":1}}}}',
+        answers="notices",
+    ),
     sample("done", "Yes.", '{"id":19,"ok":{}}', answers="read"),
     sample(
         "refused",
@@ -99,6 +114,18 @@ PUSHES: Final = (
         '{"resumed":{"epoch":1,"is_reset":true}}',
     ),
     sample("resume_again", "Pushes may have been missed: send `resume`.", '{"resume":{}}'),
+    sample(
+        "inbox",
+        "A notice came, another one was redacted.",
+        '{"inbox":{"counts":{"inbox":"default","version":18,"at":1763184001000,"unread":1,"unseen":1},'
+        '"added":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763184000900,"delivered_at":1763184001000,'
+        '"message":{"title":"New feature"}}],"gone":["01JCQ4Z7N3V5X9B2M8K6T1R0WC"]}}',
+    ),
+    sample(
+        "inbox_again",
+        "The counts after a resume: what happened meanwhile is not told, the list is to be read again.",
+        '{"inbox":{"counts":{"inbox":"default","version":20,"at":1763184002000},"has_more":true}}',
+    ),
     sample(
         "receipts",
         "Ben has read up to 42.",

@@ -1,0 +1,94 @@
+"""A user's inbox: what he asks of it, and what he is told of it as it happens."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from tidings_sdk.fields import Data
+from tidings_sdk.frames.shape import Body
+
+InboxName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
+NoticeName = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)")]
+CategoryName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
+NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
+
+
+class Counts(Body, frozen=True, kw_only=True):
+    """What is unread in an inbox."""
+
+    inbox: InboxName
+
+
+class Notices(Body, frozen=True, kw_only=True):
+    """Notices of an inbox, newest first. `below`: where the page before ended."""
+
+    inbox: InboxName
+    limit: Annotated[int, Meta(ge=1, le=50)] = 20
+    below: NoticeName | None = None
+    category: CategoryName | None = None
+    is_unread: bool = False
+    is_archived: bool = False
+
+
+class MarkNotices(Body, frozen=True, kw_only=True):
+    """`read` without `ids`: all up to `before` (none: now), of all or of one category. `seen`: he has looked."""
+
+    inbox: InboxName
+    to: NoticeMark
+    ids: Annotated[tuple[NoticeName, ...], Meta(max_length=100)] = ()
+    before: Annotated[int, Meta(ge=0)] | None = None
+    category: CategoryName | None = None
+
+
+class InboxCounts(Body, frozen=True, kw_only=True):
+    """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
+
+    `unseen`: unread, and given since the user last looked. `next_change_at`: a notice expires then; ask again.
+    """
+
+    inbox: str
+    version: int
+    at: int
+    unread: int = 0
+    unseen: int = 0
+    categories: dict[str, int] = field(default_factory=dict)
+    next_change_at: int | None = None
+
+
+class Notice(Body, frozen=True, kw_only=True):
+    """One notice as the user has it. `version` above 1: it was amended."""
+
+    id: str
+    at: int
+    delivered_at: int
+    message: Data
+    category: str | None = None
+    sender: str | None = None
+    label: str | None = None
+    host_system_id: str | None = None
+    expires_at: int | None = None
+    is_read: bool = False
+    is_seen: bool = False
+    is_archived: bool = False
+    version: int = 1
+
+
+class NoticePage(Body, frozen=True, kw_only=True):
+    """May be short, or empty, though there is a `below`: a filter found little so far."""
+
+    notices: tuple[Notice, ...]
+    counts: InboxCounts
+    below: str | None = None
+
+
+class InboxNews(Body, frozen=True, kw_only=True):
+    """The inbox changed: its counts now, and of notices what was added, amended, or is gone (redacted).
+
+    `has_more`: more happened than is told; list again. What was missed while away is not told later.
+    """
+
+    counts: InboxCounts
+    added: tuple[Notice, ...] = ()
+    amended: tuple[Notice, ...] = ()
+    gone: tuple[str, ...] = ()
+    has_more: bool = False

@@ -1,0 +1,141 @@
+"""One inbox of the user: its notices, marks, and counts that follow what happens, on whichever device.
+
+Nothing is kept on the device: each time the connection stands anew, the inboxes that are looked at are asked again.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, final
+
+from tidings_sdk.errors import Refused, TidingsError
+from tidings_sdk.frames.notices import (
+    Counts,
+    InboxCounts,
+    InboxNews,
+    MarkNotices,
+    NoticeMark,
+    NoticePage,
+    Notices,
+)
+from tidings_sdk.frames.shape import Body
+
+_WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+class Desk(Protocol):
+    """What an inbox needs of its client."""
+
+    async def request(self, body: Body) -> Body: ...
+
+
+@final
+class Inbox:
+    """`counts`: the newest that was heard of; None before the first. Changes come as `InboxNews` from `events()`."""
+
+    def __init__(self, desk: Desk, name: str) -> None:
+        self._desk = desk
+        self.id = name
+        self.counts: InboxCounts | None = None
+
+    async def refresh(self) -> InboxCounts:
+        """Asks; from then on the connection is told of changes."""
+        return await self._counted(Counts(inbox=self.id))
+
+    async def list(
+        self,
+        *,
+        limit: int = 20,
+        below: str | None = None,
+        category: str | None = None,
+        is_unread: bool = False,
+        is_archived: bool = False,
+    ) -> NoticePage:
+        """A page, newest first; `page.below` goes into the next."""
+        asked = Notices(
+            inbox=self.id,
+            limit=limit,
+            below=below,
+            category=category,
+            is_unread=is_unread,
+            is_archived=is_archived,
+        )
+        page = await self._desk.request(asked)
+        assert isinstance(page, NoticePage)  # noqa: S101 - the form that `notices` is answered in
+        self.heard(page.counts)
+        return page
+
+    async def mark_read(self, ids: Sequence[str]) -> InboxCounts:
+        return await self._mark("read", ids)
+
+    async def mark_unread(self, ids: Sequence[str]) -> InboxCounts:
+        return await self._mark("unread", ids)
+
+    async def mark_all_read(self, *, before: int | None = None, category: str | None = None) -> InboxCounts:
+        """All up to a time in milliseconds (none: now); what comes later is never read by it."""
+        return await self._counted(MarkNotices(inbox=self.id, to="read", before=before, category=category))
+
+    async def archive(self, ids: Sequence[str]) -> InboxCounts:
+        return await self._mark("archived", ids)
+
+    async def restore(self, ids: Sequence[str]) -> InboxCounts:
+        return await self._mark("restored", ids)
+
+    async def see(self) -> InboxCounts:
+        """The user has looked: `unseen` is 0."""
+        return await self._counted(MarkNotices(inbox=self.id, to="seen"))
+
+    def heard(self, counts: InboxCounts) -> None:
+        """Older ones never replace newer ones, whatever way they came."""
+        if self.counts is None or (counts.version, counts.at) >= (self.counts.version, self.counts.at):
+            self.counts = counts
+
+    async def _mark(self, to: NoticeMark, ids: Sequence[str]) -> InboxCounts:
+        """Without any there is nothing to mark: `read` of no notices would be read as all."""
+        if not ids:
+            return self.counts or await self.refresh()
+        return await self._counted(MarkNotices(inbox=self.id, to=to, ids=tuple(ids)))
+
+    async def _counted(self, asked: Body) -> InboxCounts:
+        counts = await self._desk.request(asked)
+        assert isinstance(counts, InboxCounts)  # noqa: S101 - the form that both are answered in
+        self.heard(counts)
+        return counts
+
+
+@final
+class Inboxes:
+    """Those that the app looks at. `tell` gives an event to whoever reads them."""
+
+    def __init__(self, desk: Desk, tell: Callable[[InboxNews], None]) -> None:
+        self._desk = desk
+        self._tell = tell
+        self._known: dict[str, Inbox] = {}
+
+    def get(self, name: str) -> Inbox:
+        """The same one each time, so that its counts are."""
+        return self._known.setdefault(name, Inbox(self._desk, name))
+
+    def pushed(self, news: InboxNews) -> None:
+        if (inbox := self._known.get(news.counts.inbox)) is not None:
+            inbox.heard(news.counts)
+        self._tell(news)
+
+    async def ask_again(self) -> None:
+        """The connection is a new one: it is told of nothing yet, and what happened meanwhile was not told."""
+        for inbox in list(self._known.values()):
+            if inbox.counts is not None and (counts := await _asked(inbox)) is not None:
+                self._tell(InboxNews(counts=counts, has_more=True))
+
+
+async def _asked(inbox: Inbox) -> InboxCounts | None:
+    """None: the connection is lost again, and the next one asks anew; or the inbox is no more."""
+    for wait_s in _WAITS_S:
+        try:
+            return await inbox.refresh()
+        except Refused as error:
+            if not error.body.retryable:
+                return None
+            await asyncio.sleep(wait_s)
+        except TidingsError:
+            return None
+    return None

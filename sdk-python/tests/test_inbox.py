@@ -1,0 +1,118 @@
+"""Counts of an inbox only go forward, whatever way they come; after each new connection they are asked for again."""
+
+import pytest
+
+from tidings_sdk import inbox as inbox_of
+from tidings_sdk.errors import NotAnswered, Refused
+from tidings_sdk.frames.notices import Counts, InboxCounts, InboxNews, MarkNotices, NoticePage, Notices
+from tidings_sdk.frames.shape import Body, ErrorBody
+from tidings_sdk.inbox import Inbox, Inboxes
+
+
+class Desk:
+    """Answers each request with the next version. `faults` come first."""
+
+    def __init__(self, *faults: Exception) -> None:
+        self.asked: list[Body] = []
+        self.faults = list(faults)
+
+    async def request(self, body: Body) -> Body:
+        self.asked.append(body)
+        if self.faults:
+            raise self.faults.pop(0)
+        counts = of(len(self.asked), unread=len(self.asked))
+        return NoticePage(notices=(), counts=counts) if isinstance(body, Notices) else counts
+
+
+def of(version: int, at: int = 1, unread: int = 0) -> InboxCounts:
+    return InboxCounts(inbox="default", version=version, at=at, unread=unread)
+
+
+def refusal(*, retryable: bool) -> Refused:
+    return Refused(ErrorBody(code="overloaded", message="", docs="", retryable=retryable))
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "kept"),
+    [
+        (of(2), of(1, at=9), of(2)),
+        (of(2), of(3, at=0), of(3, at=0)),
+        (of(2, at=5), of(2, at=4), of(2, at=5)),
+        (of(2, at=5), of(2, at=6), of(2, at=6)),
+    ],
+)
+def test_older_counts_never_replace_newer_ones(
+    first: InboxCounts, then: InboxCounts, kept: InboxCounts
+) -> None:
+    inbox = Inbox(Desk(), "default")
+    inbox.heard(first)
+    inbox.heard(then)
+    assert inbox.counts == kept
+
+
+async def test_to_mark_nothing_asks_for_no_mark() -> None:
+    """`read` without ids would be all of them."""
+    desk = Desk()
+    inbox = Inbox(desk, "default")
+    for mark in (inbox.mark_read, inbox.mark_unread, inbox.archive, inbox.restore):
+        await mark([])
+    assert desk.asked == [Counts(inbox="default")]
+
+
+async def test_marks_are_asked_for_as_they_are_meant() -> None:
+    desk, name = Desk(), "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+    inbox = Inbox(desk, "default")
+    await inbox.mark_read([name])
+    await inbox.mark_all_read(before=7, category="news")
+    await inbox.see()
+    assert desk.asked == [
+        MarkNotices(inbox="default", to="read", ids=(name,)),
+        MarkNotices(inbox="default", to="read", before=7, category="news"),
+        MarkNotices(inbox="default", to="seen"),
+    ]
+    assert inbox.counts is not None
+    assert inbox.counts.unread == 3
+
+
+async def test_a_new_connection_asks_for_the_inboxes_that_are_looked_at() -> None:
+    desk = Desk()
+    told: list[InboxNews] = []
+    inboxes = Inboxes(desk, told.append)
+    await inboxes.get("default").refresh()
+    inboxes.get("never asked for")
+    await inboxes.ask_again()
+    assert desk.asked == [Counts(inbox="default")] * 2
+    assert told == [InboxNews(counts=of(2, unread=2), has_more=True)]
+    assert inboxes.get("default").counts == of(2, unread=2)
+
+
+@pytest.mark.parametrize(
+    ("faults", "told"),
+    [
+        ([refusal(retryable=True)], 1),
+        ([refusal(retryable=False)], 0),
+        ([NotAnswered("cut off")], 0),
+    ],
+)
+async def test_what_is_refused_for_now_is_asked_again(
+    faults: list[Exception], told: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox_of, "_WAITS_S", (0.0, 0.0))
+    desk, news = Desk(), list[InboxNews]()
+    inboxes = Inboxes(desk, news.append)
+    await inboxes.get("default").refresh()
+    desk.faults = faults
+    await inboxes.ask_again()
+    assert len(news) == told
+
+
+async def test_a_push_moves_the_counts_and_is_told() -> None:
+    told: list[InboxNews] = []
+    inboxes = Inboxes(Desk(), told.append)
+    news = InboxNews(counts=of(5, unread=4))
+    inboxes.pushed(news)
+    assert told == [news]
+    inbox = inboxes.get("default")
+    assert inbox.counts is None
+    inboxes.pushed(news)
+    assert inbox.counts == of(5, unread=4)

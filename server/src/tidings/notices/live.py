@@ -1,0 +1,116 @@
+"""Tells devices that are connected of what changed in their users' inboxes: news of one window, a word per gateway.
+
+Off the path of whoever changed something, and nothing is kept of it: a gateway reads the inbox anew when it hears the
+word, so that a word that comes late, twice or in another order tells nothing wrong.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import batched
+
+from tidings.kernel.ids import TenantId
+from tidings.notices.model import NoticeId, Owner
+from tidings.notices.ports import Line, News, Routes
+from tidings.routing.model import GatewayId, Noticed, RoutesAwayError, encode
+
+WITHIN_S = 0.2
+"""So long the first news of an inbox waits for others of it."""
+NAMED = 10
+"""Notices of each kind in one word; who has more to hear of reads the list."""
+MOST = 20_000
+"""Inboxes that may wait while Redis is away. The devices behind it then hear of nothing, and read anew when it is back."""
+_WORDS_AT_ONCE = 200
+_AGAIN_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What happened to one inbox since it was last told of. Each notice stands where it was last seen."""
+
+    named: dict[NoticeId, News] = field(default_factory=dict)
+    has_more: bool = False
+
+    def add(self, news: News, notice: NoticeId | None) -> None:
+        if notice is None:
+            return
+        if self.named.get(notice) is News.GIVEN and news is News.AMENDED:
+            return
+        self.named[notice] = news
+
+    def word(self, owner: Owner) -> Noticed:
+        added, amended, gone = (
+            [notice for notice, each in self.named.items() if each is news]
+            for news in (News.GIVEN, News.AMENDED, News.REDACTED)
+        )
+        return Noticed(
+            owner.tenant,
+            owner.user,
+            owner.inbox,
+            added=tuple(added[-NAMED:]),
+            amended=tuple(amended[-NAMED:]),
+            gone=tuple(gone[-NAMED:]),
+            has_more=max(map(len, (added, amended, gone))) > NAMED,
+        )
+
+
+class LiveNews:
+    """Belongs to the loop that it is used in. `lost` counts inboxes of which nobody was told."""
+
+    def __init__(self, routes: Routes, line: Line, *, within_s: float = WITHIN_S) -> None:
+        self._routes = routes
+        self._line = line
+        self._within_s = within_s
+        self._waiting: dict[Owner, _Told] = {}
+        self._task: asyncio.Task[None] | None = None
+        self.lost = 0
+
+    def tell(self, owner: Owner, news: News, notice: NoticeId | None = None, /) -> None:
+        told = self._waiting.get(owner)
+        if told is None:
+            if len(self._waiting) >= MOST:
+                self.lost += 1
+                return
+            told = self._waiting[owner] = _Told()
+        told.add(news, notice)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def settled(self, within_s: float) -> None:
+        """What was told of is said, or it took too long."""
+        if self._task is not None and not self._task.done():
+            await asyncio.wait([self._task], timeout=within_s)
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(self._within_s)
+            waiting, self._waiting = self._waiting, {}
+            try:
+                await self._say(waiting)
+            except RoutesAwayError as error:
+                _log.warning("nobody is told of changes in inboxes for a moment: %s", error)
+                # what came meanwhile is the newer, and read anew by whoever hears of it
+                self._waiting = waiting | self._waiting
+                await asyncio.sleep(_AGAIN_S)
+
+    async def _say(self, waiting: dict[Owner, _Told]) -> None:
+        words: dict[GatewayId, list[Noticed]] = {}
+        for tenant, owners in _by_tenant(waiting).items():
+            found = await self._routes.of(tenant, list({owner.user: None for owner in owners}))
+            for owner in owners:
+                for gateway in {route.gateway for route in found.get(owner.user, ())}:
+                    words.setdefault(gateway, []).append(waiting[owner].word(owner))
+        for gateway, mine in words.items():
+            for some in batched(mine, _WORDS_AT_ONCE):
+                await self._line.to_gateway(gateway, encode(some))
+
+
+def _by_tenant(owners: Sequence[Owner] | dict[Owner, _Told]) -> dict[TenantId, list[Owner]]:
+    found: dict[TenantId, list[Owner]] = {}
+    for owner in owners:
+        found.setdefault(owner.tenant, []).append(owner)
+    return found

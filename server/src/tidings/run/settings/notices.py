@@ -1,0 +1,19 @@
+"""Settings of inboxes and their jobs."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class NoticesSettings(Struct, frozen=True, kw_only=True):
+    """Inboxes: what `tidings run api`, `tidings run notices` and the command line do with sends and recalls."""
+
+    jobs_kept_days: Annotated[
+        int,
+        Meta(
+            description="How long jobs can be looked at. Their users stay as long as the notices of the inbox do: a recall "
+            "goes through them.",
+            ge=1,
+            le=3650,
+        ),
+    ] = 90

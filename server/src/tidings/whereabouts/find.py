@@ -1,0 +1,168 @@
+"""Finds everything that is known of a message, in a bounded number of reads, whatever the size of its chat.
+
+DynamoDB is the truth and must answer. What Redis or Kafka do not answer is left out, and said to be not known.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from tidings.chats.model import Chat, Membership, may_see
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, MessageId, TenantId, UserId, split_message_id
+from tidings.messages.model import Entry
+from tidings.routing.model import GatewayId, Route
+from tidings.whereabouts.model import Connected, Evidence, Kept, Moved, Person, Topic
+from tidings.whereabouts.ports import AwayError, Chats, Events, Heads, Log, Places, Queues, Rows
+
+MAX_PEOPLE = 200
+"""Members whose rows, queues and routes are looked at: twice as many as a small chat has."""
+SKEW_MS = 5_000
+"""Clocks of those who publish may be behind the one that committed by this much, and the event is found all the same."""
+
+
+class Find:
+    def __init__(
+        self,
+        log: Log,
+        chats: Chats,
+        *,
+        rows: Rows,
+        heads: Heads,
+        queues: Queues,
+        places: Places,
+        events: Events,
+        clock: Clock,
+        event_kept_s: float,
+    ) -> None:
+        self._log = log
+        self._chats = chats
+        self._rows = rows
+        self._heads = heads
+        self._queues = queues
+        self._places = places
+        self._events = events
+        self._clock = clock
+        self._event_kept_ms = event_kept_s * 1000
+
+    async def __call__(self, tenant: TenantId, name: str, users: Sequence[UserId] = ()) -> Evidence:
+        """Of these users, or of everybody who ever was in the chat, as far as they can be listed."""
+        chat, sequence = _place(tenant, name)
+        entry = await self._log.one(chat, sequence)
+        row = await self._chats.chat(chat)
+        if row is None or entry is None:
+            raise await self._nowhere(chat, row, sequence)
+        is_large = row.large_since is not None and sequence >= row.large_since
+        found = Evidence(chat=chat, entry=entry, now_ms=self._clock.now_ms(), is_large=is_large)
+        people, has_more = await self._people(chat, users, is_large=is_large)
+        found = replace(found, people=people, has_more_people=has_more)
+        if is_large:
+            found = replace(found, head=await self._head(chat))
+        return await self._with_topic(await self._with_places(await self._with_rows(found)))
+
+    async def _nowhere(self, chat: ChatKey, row: Chat | None, sequence: int) -> TidingsError:
+        if row is None:
+            return TidingsError(
+                Code.CHAT_NOT_FOUND,
+                f"The tenant {chat.tenant!r} has no chat {chat.chat!r}.",
+                hint="A message's id is <chat>.<sequence>; the tenant is named by --tenant, or before it: acme#<id>.",
+            )
+        newest = await self._log.range(chat, 0, sequence, 1, newest_first=True)
+        head = newest[0].sequence if newest else 0
+        return TidingsError(
+            Code.MESSAGE_NOT_FOUND,
+            f"No entry {sequence} was ever committed: the chat has come to {head}.",
+            hint="A send that was refused (blocked, not a member, too large) or never acknowledged leaves nothing.",
+        )
+
+    async def _people(
+        self, chat: ChatKey, users: Sequence[UserId], *, is_large: bool
+    ) -> tuple[tuple[Person, ...], bool]:
+        if users:
+            named = [await self._chats.membership(chat, user) for user in users[:MAX_PEOPLE]]
+            found = tuple(Person(user=user, membership=row) for user, row in zip(users, named, strict=False))
+            return found, len(users) > MAX_PEOPLE
+        if is_large:
+            return (), True
+        part = await self._chats.members(chat, None, MAX_PEOPLE)
+        return tuple(Person(user=row.user, membership=row) for row in part.items), part.last is not None
+
+    async def _head(self, chat: ChatKey) -> int | None:
+        news = (await self._heads.heads(chat.tenant, [chat.chat])).get(chat.chat)
+        return news.head.sequence if news and news.head else None
+
+    async def _with_rows(self, found: Evidence) -> Evidence:
+        entry, chat = found.entry, found.chat
+        users = [each.user for each in found.people if _sees(each.membership, entry)]
+        if not users:
+            return found
+        rows = await self._rows.rows_and_times(chat, users)
+        kept = await self._queues.kept_for(chat, users, entry)
+        return _each(
+            found,
+            {
+                user: (
+                    Moved(*rows[user]) if user in rows else None,
+                    Kept(kept[user]) if user in kept else None,
+                )
+                for user in users
+            },
+        )
+
+    async def _with_places(self, found: Evidence) -> Evidence:
+        users = [each.user for each in found.people if _sees(each.membership, found.entry)]
+        try:
+            mark = await self._places.mark(found.chat)
+            routes = await self._places.routes(found.chat.tenant, users)
+            heard = await self._places.listening({r.gateway for some in routes.values() for r in some})
+        except AwayError as error:
+            return replace(found, redis=str(error))
+        people = tuple(
+            replace(each, connected=_connected(routes.get(each.user, ()), heard)) for each in found.people
+        )
+        return replace(found, mark=mark, people=people)
+
+    async def _with_topic(self, found: Evidence) -> Evidence:
+        entry = found.entry
+        try:
+            stretch = await self._events.stretch(found.chat)
+            topic = Topic(partition=stretch.partition, end=stretch.end, committed=stretch.committed)
+            if found.now_ms - entry.created_at_ms > self._event_kept_ms:
+                return replace(found, topic=replace(topic, searched=None))
+            since_ms = entry.created_at_ms - SKEW_MS
+            event, searched = await self._events.find(found.chat, entry.sequence, stretch.partition, since_ms)
+        except AwayError as error:
+            return replace(found, kafka=str(error))
+        return replace(found, topic=replace(topic, event=event, searched=searched))
+
+
+def _place(tenant: TenantId, name: str) -> tuple[ChatKey, int]:
+    found = split_message_id(MessageId(name))
+    if found is None:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"{name!r} is no message's id.",
+            hint="It is <chat>.<sequence>, as in gAB12.40",
+        )
+    return ChatKey(tenant, found[0]), found[1]
+
+
+def _sees(membership: Membership | None, entry: Entry) -> bool:
+    return membership is not None and may_see(membership.intervals, entry.sequence)
+
+
+def _each(found: Evidence, known: Mapping[UserId, tuple[Moved | None, Kept | None]]) -> Evidence:
+    people = [
+        replace(each, moved=known[each.user][0], kept=known[each.user][1]) if each.user in known else each
+        for each in found.people
+    ]
+    return replace(found, people=tuple(people))
+
+
+def _connected(routes: Sequence[Route], heard: set[GatewayId]) -> tuple[Connected, ...]:
+    """An epoch is Redis' time in microseconds, when the device came in."""
+    return tuple(
+        Connected(each.device, each.gateway, each.epoch // 1000, each.gateway in heard)
+        for each in sorted(routes)
+    )

@@ -1,0 +1,85 @@
+"""What is asked to find a message. Everything here only reads, and each call is bounded."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from tidings.chats.model import Chat, Membership, Part
+from tidings.delivery.model import News, Row
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.model import Entry
+from tidings.routing.model import GatewayId, Route
+from tidings.whereabouts.model import Event
+
+
+class AwayError(Exception):
+    """An engine that may be empty, slow or gone did not answer: what it knows is not known."""
+
+
+class Log(Protocol):
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
+
+    async def range(
+        self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
+    ) -> Sequence[Entry]: ...
+
+
+class Chats(Protocol):
+    async def chat(self, chat: ChatKey) -> Chat | None: ...
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
+
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> Part[Membership]:
+        """Everybody who ever was in the chat, by user."""
+        ...
+
+
+class Rows(Protocol):
+    async def rows_and_times(
+        self, chat: ChatKey, users: Sequence[UserId]
+    ) -> Mapping[UserId, tuple[Row, int | None]]:
+        """With the time at which a watermark of the row last moved."""
+        ...
+
+
+class Heads(Protocol):
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]: ...
+
+
+class Queues(Protocol):
+    async def kept_for(
+        self, chat: ChatKey, users: Sequence[UserId], message: Entry
+    ) -> Mapping[UserId, int | None]:
+        """In whose queues this very message stands, and since when."""
+        ...
+
+
+class Places(Protocol):
+    """Redis. Raises `AwayError`."""
+
+    async def mark(self, chat: ChatKey) -> int | None: ...
+
+    async def routes(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]: ...
+
+    async def listening(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
+        """Those at whose channels somebody listens."""
+        ...
+
+
+class Stretch(NamedTuple):
+    """Of a chat's partition: where its log ends, and up to where delivery has come."""
+
+    partition: int
+    end: int
+    committed: int
+
+
+class Events(Protocol):
+    """Kafka. Raises `AwayError`."""
+
+    async def stretch(self, chat: ChatKey) -> Stretch: ...
+
+    async def find(
+        self, chat: ChatKey, sequence: int, partition: int, since_ms: int
+    ) -> tuple[Event | None, int]:
+        """The first event since then that carries the entry; and how many were looked at, a bounded number."""
+        ...

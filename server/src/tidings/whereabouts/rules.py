@@ -1,0 +1,251 @@
+"""What the evidence means: a sentence for each recipient, and one for all. Pure.
+
+Watermarks prove most, so they are asked first; then what is written, then where devices are now.
+"""
+
+from collections.abc import Iterable
+
+from tidings.chats.model import Interval, Membership, may_see
+from tidings.kernel.clock import time_text
+from tidings.kernel.ids import message_id
+from tidings.messages.model import Kind
+from tidings.whereabouts import following
+from tidings.whereabouts.model import (
+    Connected,
+    Device,
+    Evidence,
+    Outcome,
+    Person,
+    Recipient,
+    State,
+    Trace,
+)
+
+_HAVE_IT = frozenset({State.READ, State.DELIVERED})
+_WAIT = frozenset({State.WAITING, State.AWAY})
+_UNDER_WAY = frozenset({State.NOT_ACKED, State.NOT_HANDLED, State.STALE_ROUTE})
+
+_NAMED = 5
+"""In a sentence; the rest are counted."""
+
+type Verdict = tuple[State, str]
+
+
+def trace(found: Evidence) -> Trace:
+    entry = found.entry
+    recipients = tuple(recipient(found, person) for person in found.people)
+    handled = following.handled(found)
+    outcome, verdict = overall(found, recipients)
+    return Trace(
+        message_id=message_id(found.chat.chat, entry.sequence),
+        tenant=found.chat.tenant,
+        outcome=outcome,
+        verdict=verdict,
+        kind=entry.kind,
+        sender=entry.sender,
+        committed_at=time_text(entry.created_at_ms),
+        edited_at=_spelled(entry.edited_at_ms),
+        redacted_at=_spelled(entry.redacted_at_ms),
+        expires_at=_spelled(entry.visible_until_ms),
+        is_expired=_is_expired(found),
+        is_large=found.is_large,
+        published=following.published(found),
+        handled=handled,
+        recipients=recipients,
+        has_more_recipients=found.has_more_people,
+    )
+
+
+def recipient(found: Evidence, person: Person) -> Recipient:
+    state, verdict = _judged(found, person)
+    row = person.moved.row if person.moved else None
+    muted = row.muted_until_ms if row else None
+    return Recipient(
+        user=person.user,
+        state=state,
+        verdict=verdict,
+        notes=tuple(_notes(found, person)),
+        devices=tuple(map(_device, person.connected)),
+        row_sequence=row.known.head.sequence if row and row.known.head else None,
+        delivered_sequence=row.delivered.sequence if row and row.delivered else None,
+        read_sequence=row.read.sequence if row and row.read else None,
+        watermark_moved_at=_spelled(person.moved.at_ms if person.moved else None),
+        waiting_since=_spelled(person.kept.since_ms if person.kept else None),
+        is_waiting=person.kept is not None,
+        muted_until=_spelled(muted) if muted and muted > found.now_ms else None,
+        is_archived=row is not None and row.is_archived,
+    )
+
+
+def _judged(found: Evidence, person: Person) -> Verdict:
+    sequence = found.entry.sequence
+    if person.membership is None:
+        return State.NOT_FOR, "has never been in this chat: not for them"
+    if not may_see(person.membership.intervals, sequence):
+        return State.NOT_FOR, _outside(person.membership.intervals, sequence)
+    if person.user == found.entry.sender:
+        return State.WROTE, "wrote it"
+    return _acked(found, person) or _on_the_way(found, person)
+
+
+def _outside(intervals: Iterable[Interval], sequence: int) -> str:
+    """Why it lies in none of them."""
+    ended = [i.removed for i in intervals if i.removed is not None and i.removed < sequence]
+    begins = [i.joined + 1 for i in intervals if i.joined >= sequence]
+    back = f", and came back at {min(begins)}" if ended and begins else ""
+    if ended:
+        return f"left at sequence {max(ended)}{back}: not for them"
+    return f"joined at sequence {min(begins)}, after it: not for them"
+
+
+def _acked(found: Evidence, person: Person) -> Verdict | None:
+    if person.moved is None:
+        return None
+    row, at_ms = person.moved
+    when = "" if at_ms is None else f" at or before {time_text(at_ms)}"
+    if row.read is not None and row.read.sequence >= found.entry.sequence:
+        return State.READ, f"read{when}"
+    if row.delivered is not None and row.delivered.sequence >= found.entry.sequence:
+        return State.DELIVERED, f"delivered to a device{when}, not read"
+    return None
+
+
+def _on_the_way(found: Evidence, person: Person) -> Verdict:
+    if not following.is_written(found, person):
+        return State.NOT_HANDLED, f"the row is not written yet: {following.why_not_handled(found)}"
+    if found.redis:
+        queued = ", and it waits in the pending queue" if person.kept else ""
+        words = f"not acknowledged{queued}; whether a device is connected is not known: {found.redis}"
+        return State.UNKNOWN, words
+    if found.mark is not None and found.mark < found.entry.sequence:
+        return (
+            State.NOT_HANDLED,
+            f"the row is written, the push is to come: {following.why_not_handled(found)}",
+        )
+    return _after_handling(found, person)
+
+
+def _after_handling(found: Evidence, person: Person) -> Verdict:
+    heard = [each for each in person.connected if each.is_heard]
+    if heard:
+        return State.NOT_ACKED, _not_acked(found, heard)
+    if person.kept:
+        since = person.kept.since_ms
+        when = "" if since is None else f" since {time_text(since)}"
+        return State.WAITING, f"waits in the pending queue{when}: {_nowhere(person.connected)}"
+    if person.connected:
+        return State.STALE_ROUTE, f"{_nowhere(person.connected)}; comes when one connects again"
+    return State.AWAY, f"{_nowhere(())}; comes when one connects, {_not_kept(found)}"
+
+
+def _not_acked(found: Evidence, heard: list[Connected]) -> str:
+    """Who came in after the commit got it with the resume; who was there before, by a push, if there was one."""
+    names = _listed(each.device for each in heard)
+    first = min(heard, key=lambda each: each.since_ms)
+    since = time_text(first.since_ms)
+    if first.since_ms > found.entry.created_at_ms:
+        return f"sent with the resume to {names}, connected since {since}; not acknowledged"
+    if found.mark is None:
+        return f"{names} connected since {since}; whether it was pushed is no longer known; not acknowledged"
+    return f"pushed to {names}, connected since {since}; not acknowledged"
+
+
+def _nowhere(connected: tuple[Connected, ...]) -> str:
+    if not connected:
+        return "no device is connected (since when is not kept)"
+    gateways = _listed(sorted({each.gateway for each in connected}))
+    names = _listed(each.device for each in connected)
+    return f"no device can be reached: the route of {names} leads to gateway {gateways}, where nobody listens"
+
+
+def _not_kept(found: Evidence) -> str:
+    if found.entry.kind is not Kind.MESSAGE:
+        return f"as only messages are queued and this is a {found.entry.kind}"
+    if found.is_large:
+        return "as large chats have no pending queue"
+    return "though the pending queue no longer has it"
+
+
+def _notes(found: Evidence, person: Person) -> Iterable[str]:
+    if person.membership is not None:
+        yield from _blocks(person.membership)
+    row = person.moved.row if person.moved else None
+    if row is not None and row.muted_until_ms is not None and row.muted_until_ms > found.now_ms:
+        yield f"has muted the chat until {time_text(row.muted_until_ms)}: push services are told so"
+    if row is not None and row.is_archived:
+        yield "has archived the chat"
+
+
+def _blocks(row: Membership) -> Iterable[str]:
+    """A block stops what is sent after it. What was committed before is delivered all the same."""
+    if row.blocks_other:
+        yield "blocks the other one now: what is sent since is refused, this was sent before or between"
+    if row.blocked_by_other:
+        yield "is blocked by the other one now"
+
+
+def overall(found: Evidence, recipients: tuple[Recipient, ...]) -> tuple[Outcome, str]:
+    outcome, verdict = _overall(found, recipients)
+    if found.entry.redacted_at_ms is not None:
+        verdict += (
+            f" It was redacted at {time_text(found.entry.redacted_at_ms)}: nobody can read it any more."
+        )
+    elif _is_expired(found):
+        verdict += (
+            f" It expired at {time_text(found.entry.visible_until_ms or 0)}: nobody can read it any more."
+        )
+    return outcome, verdict
+
+
+def _overall(found: Evidence, recipients: tuple[Recipient, ...]) -> tuple[Outcome, str]:
+    theirs = [each for each in recipients if each.state not in {State.NOT_FOR, State.WROTE}]
+    if found.is_large and not found.people:
+        return _unlisted(found)
+    if not theirs:
+        return Outcome.ARRIVED, "There is nobody else to get it."
+    if any(each.state is State.NOT_HANDLED for each in theirs):
+        return Outcome.ON_ITS_WAY, f"Committed, not handled yet: {following.why_not_handled(found)}."
+    return _how_many(found, theirs)
+
+
+def _how_many(found: Evidence, theirs: list[Recipient]) -> tuple[Outcome, str]:
+    has, read = (sum(each.state in some for each in theirs) for some in (_HAVE_IT, {State.READ}))
+    counted = f"{has} of {len(theirs)} have it, {read} have read it"
+    if under_way := [each.user for each in theirs if each.state in _UNDER_WAY]:
+        return Outcome.ON_ITS_WAY, f"On its way to {_listed(under_way)}: {counted}."
+    if unknown := [each.user for each in theirs if each.state is State.UNKNOWN]:
+        return Outcome.UNKNOWN, f"Not known of {_listed(unknown)}: {found.redis}. Of all, {counted}."
+    if waiting := [each.user for each in theirs if each.state in _WAIT]:
+        return Outcome.WAITING, f"Waits for {_listed(waiting)} to connect: {counted}."
+    return Outcome.ARRIVED, f"Arrived: {counted}."
+
+
+def _unlisted(found: Evidence) -> tuple[Outcome, str]:
+    name = "--user shows how far it came for somebody"
+    if following.is_head_written(found):
+        return Outcome.UNLISTED, f"Handled, in a large chat, whose members are not listed: {name}."
+    return Outcome.ON_ITS_WAY, f"Committed, not handled yet: {following.why_not_handled(found)}."
+
+
+def _is_expired(found: Evidence) -> bool:
+    until_ms = found.entry.visible_until_ms
+    return until_ms is not None and until_ms <= found.now_ms
+
+
+def _device(each: Connected) -> Device:
+    return Device(
+        id=each.device,
+        gateway=each.gateway,
+        connected_since=time_text(each.since_ms),
+        is_gateway_there=each.is_heard,
+    )
+
+
+def _spelled(at_ms: int | None) -> str | None:
+    return None if at_ms is None else time_text(at_ms)
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - _NAMED} others" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more

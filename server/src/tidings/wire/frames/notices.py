@@ -1,0 +1,103 @@
+"""A user's inbox: what he asks of it, and what he is told of it as it happens.
+
+Asking is subscribing: from the first `counts` or `notices` on, the connection is told of the changes of that inbox.
+"""
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, field
+
+from tidings.wire.bounds import MAX_MARKED_NOTICES, MAX_NOTICE_PAGE
+from tidings.wire.fields import Data, Milliseconds
+from tidings.wire.frames.shape import Asked, Body
+
+_NOTICE: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)"
+_PAGE_END: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}(\.[0-9]{1,12})?$(?!\n)"
+InboxName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
+NoticeName = Annotated[str, Meta(pattern=_NOTICE)]
+PageEnd = Annotated[str, Meta(pattern=_PAGE_END)]
+CategoryName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
+NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
+
+
+class Counts(Asked, frozen=True, kw_only=True):
+    """What is unread in an inbox."""
+
+    inbox: InboxName
+
+
+class Notices(Asked, frozen=True, kw_only=True):
+    """Notices of an inbox, newest first. `below`: where the page before ended."""
+
+    inbox: InboxName
+    limit: Annotated[int, Meta(ge=1, le=MAX_NOTICE_PAGE)] = 20
+    below: PageEnd | None = None
+    category: CategoryName | None = None
+    is_unread: bool = False
+    is_archived: bool = False
+
+
+class MarkNotices(Asked, frozen=True, kw_only=True):
+    """The user has read these, or wants them unread again, archived, out of the archive. `read` without `ids`: all up
+    to `before` (none: now), of all or of one category. `seen`: he has looked at the inbox.
+    """
+
+    inbox: InboxName
+    to: NoticeMark
+    ids: Annotated[tuple[NoticeName, ...], Meta(max_length=MAX_MARKED_NOTICES)] = ()
+    before: Milliseconds | None = None
+    category: CategoryName | None = None
+
+
+class InboxCounts(Body, frozen=True, kw_only=True):
+    """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
+
+    `unseen`: unread, and given since the user last looked. `next_change_at`: a notice expires then; ask again.
+    """
+
+    inbox: str
+    version: int
+    at: Milliseconds
+    unread: int = 0
+    unseen: int = 0
+    categories: dict[str, int] = field(default_factory=dict)
+    next_change_at: Milliseconds | None = None
+
+
+class Notice(Body, frozen=True, kw_only=True):
+    """One notice as the user has it. `version` above 1: it was amended."""
+
+    id: str
+    at: Milliseconds
+    delivered_at: Milliseconds
+    message: Data
+    category: str | None = None
+    sender: str | None = None
+    label: str | None = None
+    host_system_id: str | None = None
+    expires_at: Milliseconds | None = None
+    is_read: bool = False
+    is_seen: bool = False
+    is_archived: bool = False
+    version: int = 1
+
+
+class NoticePage(Body, frozen=True, kw_only=True):
+    """May be short, or empty, though there is a `below`: a filter found little so far."""
+
+    notices: tuple[Notice, ...]
+    counts: InboxCounts
+    below: str | None = None
+
+
+class InboxNews(Body, frozen=True, kw_only=True):
+    """The inbox changed: its counts now, and of notices what was added, amended, or is gone (redacted).
+
+    `has_more`: more happened than is told; list again. What was missed while away is not told later.
+    """
+
+    counts: InboxCounts
+    added: tuple[Notice, ...] = ()
+    amended: tuple[Notice, ...] = ()
+    gone: tuple[str, ...] = ()
+    has_more: bool = False

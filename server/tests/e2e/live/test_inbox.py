@@ -1,0 +1,199 @@
+"""Inboxes live, on whole installations: what happens to a user's notices is on each of his devices at once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Self
+
+import httpx
+import pytest
+from fixtures.city import Balancer, City
+from fixtures.loops import until
+
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.model import Scope
+from tidings.accounts.store.api_keys import DynamoApiKeyStore
+from tidings.kernel.clock import SystemClock
+from tidings_sdk import Client, Inbox, InboxNews, Patience, Refused, State
+
+pytestmark = pytest.mark.deadline(300.0)
+LONG_S = 90.0
+_SOON = Patience(backoff_first_s=0.05, backoff_longest_s=0.3)
+
+
+class Server:
+    """The tenant's own: sends, recalls, and asks in the name of users."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def ask(self, method: str, path: str, body: object = None, user: str = "") -> Any:
+        headers = {"Tidings-User": user} if user else {}
+        answer = await self._http.request(method, f"/v1/inboxes/default{path}", json=body, headers=headers)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    async def send(self, *users: str, title: str = "hello") -> str:
+        sent = await self.ask(
+            "POST", "/notices", {"uids": users, "category": "news", "message": {"title": title}}
+        )
+        notice: str = sent["id"]
+        return notice
+
+    async def counts(self, user: str) -> tuple[int, int, dict[str, int]]:
+        found = await self.ask("GET", "/counts", user=user)
+        return found["unread"], found["unseen"], found["categories"]
+
+
+@asynccontextmanager
+async def server_of(city: City) -> AsyncIterator[Server]:
+    api = city.run("api")
+    async with city.stage() as stage:
+        keys = ApiKeys(DynamoApiKeyStore(stage.client), SystemClock())
+        issued = await keys.issue(stage.tenant, "tests", [Scope.NOTICES, Scope.ACT_AS_USER])
+    api.wait_for_status("/readyz", 200)
+    headers = {"Authorization": f"Bearer {issued.text.reveal()}"}
+    url = f"http://127.0.0.1:{api.socket_port}"
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60, trust_env=False) as http:
+        server = Server(http)
+        await server.ask("PUT", "", {"title": "News", "categories": ["news"]})
+        yield server
+
+
+class Phone:
+    """A device with its inbox open."""
+
+    def __init__(self, city: City, port: int, user: str, device: str = "phone") -> None:
+        async def token() -> str:
+            return city.token(user)
+
+        url = f"ws://127.0.0.1:{port}/v1/socket"
+        self.client = Client(url, token, device=device, proxy=None, patience=_SOON)
+        self.user = user
+        self.news: list[InboxNews] = []
+
+    async def __aenter__(self) -> Self:
+        await self.client.__aenter__()
+        self._reading = asyncio.create_task(self._read())
+        await until(lambda: self.client.state is State.LIVE, LONG_S)
+        await self.inbox.refresh()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.close()
+        await self._reading
+
+    @property
+    def inbox(self) -> Inbox:
+        return self.client.inbox("default")
+
+    @property
+    def counts(self) -> tuple[int, int, dict[str, int]]:
+        found = self.inbox.counts
+        assert found is not None
+        return found.unread, found.unseen, found.categories
+
+    def ids(self, kind: str) -> set[str]:
+        return {getattr(each, "id", each) for news in self.news for each in getattr(news, kind)}
+
+    async def _read(self) -> None:
+        async for event in self.client.events():
+            if isinstance(event, InboxNews):
+                self.news.append(event)
+
+
+async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None:
+    await until(lambda: holds(one) and holds(other), LONG_S)
+
+
+async def test_what_one_device_does_is_on_the_other_at_once(city: City) -> None:
+    """On two gateways. Given, read, unread again, seen, amended, archived, redacted."""
+    one, two, _ = city.ready("gateway", "gateway", "notices")
+    async with (
+        server_of(city) as server,
+        Phone(city, one.socket_port, "ben") as phone,
+        Phone(city, two.socket_port, "ben", "laptop") as laptop,
+    ):
+        first, second = await server.send("ben", title="one"), await server.send("ben", "anna", title="two")
+        await both(phone, laptop, lambda each: each.ids("added") >= {first, second})
+        await both(phone, laptop, lambda each: each.counts == (2, 2, {"news": 2}))
+        assert {notice.message["title"] for news in laptop.news for notice in news.added} == {"one", "two"}
+        assert (await phone.inbox.mark_read([first])).unread == 1
+        await until(lambda: laptop.counts == (1, 1, {"news": 1}), LONG_S)
+        await phone.inbox.mark_unread([first])
+        await until(lambda: laptop.counts[0] == 2, LONG_S)
+        await laptop.inbox.see()
+        await until(lambda: phone.counts[1] == 0, LONG_S)
+        await server.ask("PATCH", f"/notices/{second}", {"message": {"title": "two, corrected"}})
+        await until(lambda: laptop.ids("amended") == {second}, LONG_S)
+        [amended] = [notice for news in laptop.news for notice in news.amended]
+        assert (amended.message, amended.version) == ({"title": "two, corrected"}, 2)
+        await phone.inbox.archive([first])
+        await until(lambda: laptop.counts[0] == 1, LONG_S)
+        await server.ask("DELETE", f"/notices/{second}")
+        await both(phone, laptop, lambda each: each.ids("gone") == {second})
+        await both(phone, laptop, lambda each: each.counts == (0, 0, {"news": 0}))
+        assert [notice.id for notice in (await laptop.inbox.list(is_archived=True)).notices] == [first]
+        assert await server.counts("ben") == phone.counts
+
+
+async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(city: City) -> None:
+    gateway, _ = city.ready("gateway", "notices")
+    async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
+        sent = [await server.send("ben", title=f"{number}") for number in range(5)]
+        await until(lambda: phone.counts[0] == 5, LONG_S)
+        page = await phone.inbox.list(limit=2, category="news")
+        rest = await phone.inbox.list(limit=10, below=page.below)
+        assert [notice.id for notice in (*page.notices, *rest.notices)] == sorted(sent, reverse=True)
+        middle = rest.notices[0]
+        assert (await phone.inbox.mark_all_read(before=middle.delivered_at)).unread == 2
+        unread = await phone.inbox.list(is_unread=True)
+        assert {notice.id for notice in unread.notices} == {notice.id for notice in page.notices}
+        assert await server.counts("ben") == phone.counts
+
+
+async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: City) -> None:
+    """Fifty are connected. Whoever was on the gateway comes in again, and ends with the counts that REST has."""
+    one, two, _ = city.ready("gateway", "gateway", "notices")
+    people = [f"user{number:04}" for number in range(1_000)]
+    async with Balancer() as balancer, server_of(city) as server, AsyncExitStack() as stack:
+        balancer.ports = [one.socket_port, two.socket_port]
+        phones = [await stack.enter_async_context(Phone(city, balancer.port, user)) for user in people[::20]]
+        assert len(phones) == 50
+        await server.send(*people, title="first")
+        await until(lambda: any(phone.counts[0] for phone in phones), LONG_S)
+        balancer.ports = [two.socket_port]
+        one.popen.kill()
+        await server.send(*people, title="second")
+        await until(lambda: all(phone.counts == (2, 2, {"news": 2}) for phone in phones), LONG_S)
+        for phone in phones[::10]:
+            assert await server.counts(phone.user) == phone.counts
+        await asyncio.gather(*(phone.inbox.mark_all_read() for phone in phones[:10]))
+        assert [phone.counts[0] for phone in phones[:10]] == [0] * 10
+
+
+async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes_are(city: City) -> None:
+    """Redis is emptied, so that a mark finds no route. The next heartbeat has the device resume, with its counts."""
+    gateway, _ = city.ready("gateway", "notices", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8")
+    async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
+        notice = await server.send("ben")
+        await until(lambda: phone.counts[0] == 1, LONG_S)
+        city.flush_redis()
+        await server.ask("POST", "/read", {"ids": [notice]}, user="ben")
+        await until(lambda: phone.counts == (0, 0, {"news": 0}), LONG_S)
+        assert phone.client.state is State.LIVE
+
+
+async def test_a_refusal_is_told_and_changes_nothing(city: City) -> None:
+    gateway, _ = city.ready("gateway", "notices")
+    async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
+        await server.send("ben")
+        await until(lambda: phone.counts[0] == 1, LONG_S)
+        with pytest.raises(Refused) as unknown:
+            await phone.client.inbox("nowhere").list()
+        assert unknown.value.code == "inbox_not_found"
+        with pytest.raises(Refused) as category:
+            await phone.inbox.mark_all_read(category="nothing")
+        assert category.value.code == "request_invalid"
+        assert (await phone.inbox.mark_read([])).unread == 1
+        assert await server.counts("ben") == (1, 1, {"news": 1})

@@ -1,0 +1,181 @@
+"""Who is told of which inbox, in which order, and what is not read for nobody."""
+
+import asyncio
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+from fixtures.loops import until
+
+from tidings.gateway import notices as desk_of
+from tidings.gateway.notices import MOST, InboxDesk
+from tidings.gateway.ports import InboxCases
+from tidings.gateway.seat import Seat
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
+from tidings.notices.config import Inbox
+from tidings.notices.model import Content, Counts, InboxId, NoticeId, Owner, Row, Sheet
+from tidings.notices.read import Notice, Page
+from tidings.routing.model import Noticed
+
+ACME, ANNA = TenantId("acme"), UserId("anna")
+N1, N2 = (NoticeId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE")
+
+
+class Shelf:
+    """An inbox of which each read shows a later version. `hold`: reads wait for it. `faults`: so many fail first."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.reads: list[list[NoticeId]] = []
+        self.hold = asyncio.Event()
+        self.hold.set()
+        self.faults = 0
+        self.there = {N1, N2}
+
+    async def of(self, _: TenantId, inbox: str, /) -> Inbox:
+        return Inbox(id=InboxId(inbox), title="News")
+
+    async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> Page:
+        self.reads.append(list(ids))
+        self.version += 1
+        version = self.version
+        await self.hold.wait()
+        if self.faults:
+            self.faults -= 1
+            raise TidingsError(Code.OVERLOADED, "not now")
+        counts = Counts(total=version, version=version)
+        sheet = Sheet(owner=owner, stored=counts, counts=counts, now_ms=version, keep_from_ms=0)
+        return Page([_notice(each) for each in ids if each in self.there], None, sheet)
+
+
+def _notice(name: NoticeId) -> Notice:
+    row = Row(id=name, category=0, delivered_ms=1)
+    content = Content(
+        id=name, inbox=InboxId("default"), category=0, version=1, sealed=b"", created_ms=0, job="", count=1
+    )
+    return Notice(row, content, {"title": name}, is_read=False, is_seen=False, read_ms=None)
+
+
+class Line:
+    def __init__(self) -> None:
+        self.frames: list[dict[str, Any]] = []
+
+    def push(self, frame: bytes) -> None:
+        self.frames.append(msgspec.json.decode(frame)["inbox"])
+
+
+def seat(device: str, user: UserId = ANNA) -> tuple[Seat, Line]:
+    line = Line()
+    return Seat(DeviceKey(ACME, user, DeviceId(device)), cast("Any", line)), line
+
+
+def desk(shelf: Shelf) -> InboxDesk:
+    cases = InboxCases(shelf, cast("Any", shelf), cast("Any", SimpleNamespace()))
+    return InboxDesk(cases, lambda what, error: pytest.fail(f"{what}: {error!r}"))
+
+
+def word(*added: str, gone: tuple[str, ...] = (), user: str = "anna", inbox: str = "default") -> Noticed:
+    return Noticed(ACME, UserId(user), inbox, added=added, gone=gone)
+
+
+async def test_devices_that_look_at_an_inbox_are_told_and_the_others_are_not() -> None:
+    shelf = Shelf()
+    at = desk(shelf)
+    (phone, to_phone), (laptop, to_laptop), (idle, to_idle) = map(seat, ("phone", "laptop", "idle"))
+    at.watch(phone, "default")
+    at.watch(laptop, "default")
+    at.watch(idle, "other")
+    at.noticed(word(N1))
+    await until(lambda: to_phone.frames and to_laptop.frames)
+    assert [each["id"] for each in to_phone.frames[0]["added"]] == [N1]
+    assert to_phone.frames == to_laptop.frames
+    assert to_idle.frames == []
+
+
+async def test_nothing_is_read_for_an_inbox_that_nobody_looks_at() -> None:
+    shelf = Shelf()
+    at = desk(shelf)
+    phone, _ = seat("phone")
+    at.watch(phone, "default")
+    at.left(phone)
+    at.noticed(word(N1))
+    at.noticed(word(N1, user="ben"))
+    await at.settled(1)
+    assert shelf.reads == []
+    assert not at._watchers
+
+
+async def test_words_that_come_while_it_is_read_are_told_together_afterwards_and_in_order() -> None:
+    shelf = Shelf()
+    at = desk(shelf)
+    phone, told = seat("phone")
+    at.watch(phone, "default")
+    shelf.hold.clear()
+    at.noticed(word(N1))
+    await until(lambda: shelf.reads)
+    for each in (word(N2), word(), word(gone=(N1,))):
+        at.noticed(each)
+    await asyncio.sleep(0)
+    assert len(shelf.reads) == 1
+    shelf.hold.set()
+    await until(lambda: len(told.frames) == 2)
+    assert [frame["counts"]["version"] for frame in told.frames] == [1, 2]
+    assert (told.frames[1]["gone"], [each["id"] for each in told.frames[1]["added"]]) == ([N1], [N2])
+    assert shelf.reads == [[N1], [N2]]
+
+
+async def test_a_notice_that_is_gone_by_the_time_it_is_read_is_not_shown() -> None:
+    shelf = Shelf()
+    shelf.there = set()
+    at = desk(shelf)
+    phone, told = seat("phone")
+    at.watch(phone, "default")
+    at.noticed(word(N1))
+    await until(lambda: told.frames)
+    assert "added" not in told.frames[0]
+
+
+async def test_who_resumed_gets_the_counts_and_hears_that_there_may_be_more() -> None:
+    shelf = Shelf()
+    at = desk(shelf)
+    phone, told = seat("phone")
+    at.live(phone)
+    at.watch(phone, "default")
+    at.live(phone)
+    await until(lambda: told.frames)
+    assert told.frames[0]["has_more"] is True
+    assert shelf.reads == [[]]
+
+
+async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_of, "_AGAIN_S", 0.001)
+    shelf = Shelf()
+    shelf.faults = 2
+    at = desk(shelf)
+    phone, told = seat("phone")
+    at.watch(phone, "default")
+    at.noticed(word(N1))
+    await until(lambda: told.frames)
+    assert [each["id"] for each in told.frames[0]["added"]] == [N1]
+
+
+async def test_a_connection_looks_at_so_many_inboxes_and_no_more() -> None:
+    at = desk(Shelf())
+    phone, _ = seat("phone")
+    for number in range(MOST):
+        at.watch(phone, f"inbox-{number}")
+    at.watch(phone, "inbox-0")
+    with pytest.raises(TidingsError):
+        at.watch(phone, "one-more")
+
+
+async def test_who_has_left_is_not_remembered() -> None:
+    """A request that was under way when its device went comes to the desk after it."""
+    at = desk(Shelf())
+    phone, _ = seat("phone")
+    phone.is_gone = True
+    at.watch(phone, "default")
+    assert (at._watchers, at._inboxes) == ({}, {})

@@ -1,0 +1,137 @@
+"""What is told of inboxes, to whom, and how it is put together. No engine: routes and line are lists."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+from fixtures.loops import until
+
+from tidings.kernel.ids import DeviceId, TenantId, UserId
+from tidings.notices import live
+from tidings.notices.live import LiveNews
+from tidings.notices.model import InboxId, NoticeId, Owner
+from tidings.notices.ports import News
+from tidings.routing.model import GatewayId, Noticed, Route, RoutesAwayError, decode
+
+ACME = TenantId("acme")
+
+
+class Post:
+    """Routes and line at once. `away`: so many more calls fail."""
+
+    def __init__(self, **gateways: Sequence[str]) -> None:
+        self.gateways = gateways
+        self.said: list[tuple[str, list[Noticed]]] = []
+        self.asked: list[list[str]] = []
+        self.away = 0
+
+    async def of(self, _: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        if self.away:
+            self.away -= 1
+            raise RoutesAwayError("gone")
+        self.asked.append(list(users))
+        return {
+            user: [
+                Route(DeviceId(f"d{n}"), GatewayId(gateway), 1)
+                for n, gateway in enumerate(self.gateways[user])
+            ]
+            for user in users
+            if user in self.gateways
+        }
+
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        self.said.append((gateway, [word for word in decode(payload) if isinstance(word, Noticed)]))
+        return True
+
+    def words(self) -> list[Noticed]:
+        return [word for _, some in self.said for word in some]
+
+
+def owner(user: str, inbox: str = "default") -> Owner:
+    return Owner(ACME, UserId(user), InboxId(inbox))
+
+
+def news(post: Post) -> LiveNews:
+    return LiveNews(post, post, within_s=0.01)
+
+
+async def settled(told: LiveNews) -> None:
+    await until(lambda: told._task is None or told._task.done())
+
+
+async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_each_gateway() -> None:
+    post = Post(anna=["g1", "g2", "g1"], ben=["g1"])
+    told = news(post)
+    for notice in ("n1", "n2"):
+        told.tell(owner("anna"), News.GIVEN, NoticeId(notice))
+    told.tell(owner("anna"), News.COUNTED)
+    told.tell(owner("ben"), News.COUNTED)
+    told.tell(owner("ben", "other"), News.COUNTED)
+    told.tell(owner("cleo"), News.COUNTED)
+    await settled(told)
+    assert sorted((gateway, len(words)) for gateway, words in post.said) == [("g1", 3), ("g2", 1)]
+    of_anna = [word for word in post.words() if word.user == "anna"]
+    assert of_anna == [Noticed(ACME, UserId("anna"), "default", added=("n1", "n2"))] * 2
+    assert post.asked == [["anna", "ben", "cleo"]]
+
+
+@pytest.mark.parametrize(
+    ("happened", "word"),
+    [
+        ([News.GIVEN, News.AMENDED], {"added": ("n",)}),
+        ([News.GIVEN, News.REDACTED], {"gone": ("n",)}),
+        ([News.AMENDED, News.REDACTED], {"gone": ("n",)}),
+        ([News.AMENDED], {"amended": ("n",)}),
+    ],
+)
+async def test_a_notice_is_told_of_by_what_became_of_it_last(
+    happened: list[News], word: dict[str, tuple[str, ...]]
+) -> None:
+    post = Post(anna=["g1"])
+    told = news(post)
+    for each in happened:
+        told.tell(owner("anna"), each, NoticeId("n"))
+    await settled(told)
+    assert post.words() == [Noticed(ACME, UserId("anna"), "default", **word)]  # type: ignore[arg-type]
+
+
+async def test_more_notices_than_a_word_names_are_said_to_be_more() -> None:
+    post = Post(anna=["g1"])
+    told = news(post)
+    for number in range(live.NAMED + 3):
+        told.tell(owner("anna"), News.GIVEN, NoticeId(f"n{number:02}"))
+    await settled(told)
+    [word] = post.words()
+    assert (len(word.added), word.added[-1], word.has_more) == (live.NAMED, "n12", True)
+
+
+async def test_while_redis_is_away_it_is_kept_and_said_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "_AGAIN_S", 0.01)
+    post = Post(anna=["g1"])
+    post.away = 3
+    told = news(post)
+    told.tell(owner("anna"), News.GIVEN, NoticeId("n"))
+    await settled(told)
+    assert post.words() == [Noticed(ACME, UserId("anna"), "default", added=("n",))]
+
+
+async def test_what_waits_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST", 2)
+    post = Post(anna=["g1"], ben=["g1"], cleo=["g1"])
+    told = news(post)
+    for user in ("anna", "ben", "cleo", "anna"):
+        told.tell(owner(user), News.COUNTED)
+    await settled(told)
+    assert ({word.user for word in post.words()}, told.lost) == ({"anna", "ben"}, 1)
+
+
+async def test_what_is_told_while_others_are_being_told_is_not_forgotten() -> None:
+    post = Post(anna=["g1"], ben=["g1"])
+    told = news(post)
+    told.tell(owner("anna"), News.COUNTED)
+    await until(lambda: post.said)
+    told.tell(owner("ben"), News.COUNTED)
+    await until(lambda: len(post.said) == 2)
+    await told.settled(5)
+    assert {word.user for word in post.words()} == {"anna", "ben"}
+    await asyncio.sleep(0)
