@@ -1,4 +1,7 @@
-"""Notices to named users: what a delivery costs and how quick it is; counts and lists of a user who has 10,000."""
+"""Notices to named users: what a delivery costs and how quick it is; counts and lists of a user who has 10,000.
+
+Then broadcasts, in `notices_wide`.
+"""
 
 import argparse
 import asyncio
@@ -13,6 +16,7 @@ from fixtures.inboxes import DEFAULT
 from fixtures.notices import Notices
 from fixtures.tables import REGION, Tables
 
+from bench import notices_wide
 from bench.append import engine
 from bench.report import print_figures, print_table
 from tidings.jobs.model import ChunkRef
@@ -122,14 +126,44 @@ async def run(tables: Tables, users: int, notices: int, key_file: Path) -> tuple
         return delivered, await look(at, notices)
 
 
+def show_broadcasts(engine: str, wide: notices_wide.Figures) -> None:
+    rows = [("write units of a broadcast, whatever its users", f"{wide.write_units:.0f}")]
+    kinds = (
+        ("500 live", wide.everyone),
+        ("500 live, half for segments", wide.segments),
+        ("1,000 live, half for segments", wide.twice_as_many),
+    )
+    for name, looks in kinds:
+        shown = f"{looks.cpu_ms:.2f} ms CPU, {looks.calls:.2f} calls, {looks.per_s:,.0f}/s, log read {looks.log_reads_per_s:.2f}/s"
+        rows.append((f"counts, 200 exceptions, {name}", shown))
+    print_table([f"{engine}: broadcasts", "figure"], rows)
+    print_figures(
+        {
+            "broadcast_write_units": wide.write_units,
+            "counts_cpu_ms": max(wide.everyone.cpu_ms, wide.segments.cpu_ms),
+            "wide_counts_reads": max(wide.everyone.calls, wide.segments.calls),
+            "counts_growth": wide.twice_as_many.cpu_ms / wide.segments.cpu_ms,
+            "log_reads_per_s": max(each.log_reads_per_s for _, each in kinds),
+        }
+    )
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--engine", choices=["dynoxide", "local"], default="dynoxide")
     options.add_argument("--users", type=int, default=100_000)
     options.add_argument("--notices", type=int, default=10_000)
+    options.add_argument("--looks", type=int, default=10_000)
+    options.add_argument("--only-broadcasts", action="store_true")
     given = options.parse_args()
     with engine(given.engine) as tables, tempfile.TemporaryDirectory() as home:
-        delivered, looked = uvloop.run(run(tables, given.users, given.notices, Path(home) / "tidings.key"))
+        key_file = Path(home) / "tidings.key"
+        wide = uvloop.run(notices_wide.run(tables, key_file, given.looks))
+        if given.only_broadcasts:
+            show_broadcasts(given.engine, wide)
+            return
+        delivered, looked = uvloop.run(run(tables, given.users, given.notices, key_file))
+    show_broadcasts(given.engine, wide)
     print_table(
         [f"{given.engine}: {given.users:,} users, {given.notices:,} notices of one", "figure"],
         [

@@ -21,7 +21,6 @@ DECIDING = {Role.AUTHORISES, Role.DELIVERS}
 EVENTUAL_ON_PURPOSE = {
     "sessions.validate": "the token is verified already; a revocation shows within a second, and rotation is "
     "a conditional write",
-    "inbox.follow_broadcasts": "a second behind is promised; a read that asks for `at_least` is strong",
 }
 
 every_pattern = pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)

@@ -15,6 +15,7 @@ from tidings.api.explorer import add_explorer
 from tidings.api.faults import told_faults
 from tidings.api.options import Options
 from tidings.api.routes import (
+    broadcasts,
     chat_list,
     chats,
     inbox,
@@ -23,6 +24,7 @@ from tidings.api.routes import (
     login,
     members,
     messages,
+    segments,
     sessions,
     stack,
     users,
@@ -43,6 +45,9 @@ ROUTERS = (
     inbox.router,
     inboxes.router,
     inboxes.bulk,
+    broadcasts.router,
+    segments.router,
+    segments.bulk,
     jobs.router,
     stack.router,
     stack.bulk,

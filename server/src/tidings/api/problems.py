@@ -42,6 +42,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.INBOX_NOT_FOUND: 404,
     Code.NOTICE_NOT_FOUND: 404,
     Code.JOB_NOT_FOUND: 404,
+    Code.SEGMENT_NOT_FOUND: 404,
     Code.NOTHING_TO_CHANGE: 409,
     Code.KEY_CONFLICT: 409,
     Code.AFTER_ABOVE_HEAD: 409,

@@ -6,6 +6,9 @@ from tidings.accounts.phone import PhoneLogin
 from tidings.accounts.sessions import Sessions
 from tidings.accounts.users import Users
 from tidings.api.ports import Credentials, Limits, NoLimits, NoTelemetry, Sending, Telemetry
+from tidings.broadcasts.estimate import Estimate
+from tidings.broadcasts.people import People
+from tidings.broadcasts.segments import Segments
 from tidings.chats.look import Look
 from tidings.chats.manage import Manage
 from tidings.chats.model import Standing
@@ -15,6 +18,7 @@ from tidings.delivery.watermarks import Marking
 from tidings.jobs.track import Track
 from tidings.messages.change import Change
 from tidings.messages.history import History
+from tidings.notices.broadcast import Broadcast
 from tidings.notices.inboxes import Inboxes, InboxReader
 from tidings.notices.mark import Mark
 from tidings.notices.read import Read
@@ -32,6 +36,10 @@ class NoticeServices:
     read: Read
     mark: Mark
     send: SendNotice
+    broadcast: Broadcast
+    estimate: Estimate
+    segments: Segments
+    people: People
     recall: Recall
     prove: Prove
     jobs: Track

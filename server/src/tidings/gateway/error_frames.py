@@ -34,6 +34,7 @@ TOLD: Final[Mapping[Code, str | None]] = {
     Code.INBOX_NOT_FOUND: None,
     Code.NOTICE_NOT_FOUND: None,
     Code.JOB_NOT_FOUND: None,
+    Code.SEGMENT_NOT_FOUND: None,
     Code.NOTHING_TO_CHANGE: None,
     Code.KEY_CONFLICT: None,
     Code.AFTER_ABOVE_HEAD: None,

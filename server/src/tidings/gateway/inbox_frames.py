@@ -8,16 +8,16 @@ from tidings.wire.frames.notices import InboxCounts, Notice, NoticePage
 
 
 def counts_of(sheet: Sheet, inbox: Inbox) -> InboxCounts:
-    by_code = sheet.counts.by_category
+    by_code = sheet.by_category
     names = {name: by_code.get(code, 0) for name, code in inbox.codes.items()}
     return InboxCounts(
         inbox=inbox.id,
-        version=sheet.stored.version,
+        version=sheet.stored.version + sheet.wide.version,
         at=sheet.now_ms,
-        unread=sheet.counts.total,
-        unseen=sheet.counts.unseen,
+        unread=sheet.total,
+        unseen=sheet.unseen,
         categories={name: count for name, count in names.items() if count or name in inbox.categories},
-        next_change_at=sheet.next_ms,
+        next_change_at=sheet.next_change_ms,
     )
 
 

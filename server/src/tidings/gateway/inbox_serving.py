@@ -29,8 +29,7 @@ async def notices(cases: UseCases, caller: Caller, asked: Notices) -> NoticePage
         is_unread=asked.is_unread,
         is_archived=asked.is_archived,
     )
-    below = None if asked.below is None else NoticeId(asked.below)
-    return page_of(await inboxes.read.page(_owner(caller, known), asked.limit, wanted, below), known)
+    return page_of(await inboxes.read.page(_owner(caller, known), asked.limit, wanted, asked.below), known)
 
 
 async def mark(cases: UseCases, caller: Caller, asked: MarkNotices) -> InboxCounts:

@@ -110,7 +110,7 @@ class InboxReading(Protocol):
     async def counts(self, owner: Owner) -> Sheet: ...
 
     async def page(
-        self, owner: Owner, limit: int, wanted: Filter = ..., below: NoticeId | None = None
+        self, owner: Owner, limit: int, wanted: Filter = ..., below: str | None = None
     ) -> NoticePage: ...
 
     async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> NoticePage:

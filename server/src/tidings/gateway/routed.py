@@ -109,11 +109,7 @@ class Routed:
         self._introduce()
 
     def _introduce(self) -> None:
-<<<<<<< HEAD
         """Whoever has something to tell another gets to know him."""
-=======
-        """Whom each part tells of what it finds."""
->>>>>>> trace
         self.ranges.again = self.resuming.again
         self.resuming.left = self.left
         self.resuming.read = self.signs.read

@@ -17,6 +17,8 @@ class JobKind(StrEnum):
     REDACT = "redact"
     AMEND = "amend"
     """Changes nothing of anybody's: users who are connected are told."""
+    BROADCAST = "broadcast"
+    """A broadcast that starts, or a step of its ramp: one chunk, due at its time."""
 
 
 class JobState(StrEnum):
@@ -29,7 +31,10 @@ class JobState(StrEnum):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """`source`: the job whose chunks it goes through, its own or that of an earlier one."""
+    """`source`: the job whose chunks it goes through, its own or that of an earlier one.
+
+    Nothing is done before `starts_ms`. `percent`: of a broadcast's users.
+    """
 
     tenant: TenantId
     id: JobId
@@ -42,6 +47,8 @@ class Job(Struct, frozen=True, kw_only=True):
     state: JobState = JobState.RUNNING
     updated_ms: int = 0
     version: int = 1
+    starts_ms: int = 0
+    percent: int = 0
 
     @property
     def chunks(self) -> int:

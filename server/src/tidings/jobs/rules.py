@@ -16,6 +16,10 @@ _MAY_BECOME = {
 }
 
 
+def first_look_ms(job: Job, now_ms: int) -> int:
+    return job.starts_ms if job.starts_ms > now_ms else now_ms + FIRST_LOOK_MS
+
+
 def missing(job: Job, done: Collection[Done]) -> list[int]:
     there = {each.chunk for each in done}
     return [chunk for chunk in range(job.chunks) if chunk not in there]

@@ -34,8 +34,10 @@ class Track:
 
     async def start(self, job: Job, /) -> bool:
         """False: it was started before, by an earlier try."""
-        is_new = await self._store.create(job, Due(job.tenant, job.id, job.created_ms + rules.FIRST_LOOK_MS))
-        self._chunks.publish(refs(job, range(job.chunks)))
+        is_new = await self._store.create(
+            job, Due(job.tenant, job.id, rules.first_look_ms(job, job.created_ms))
+        )
+        self._publish(job, range(job.chunks))
         return is_new
 
     async def progress(self, tenant: TenantId, job: JobId) -> Progress:
@@ -67,9 +69,15 @@ class Track:
     async def resume(self, tenant: TenantId, job: JobId) -> Progress:
         progress = await self._want(tenant, job, JobState.RUNNING)
         done = await self._store.done(tenant, job)
-        await self._due.enqueue(Due(tenant, job, self._clock.now_ms() + rules.FIRST_LOOK_MS, len(done)))
-        self._chunks.publish(refs(progress.job, rules.missing(progress.job, done)))
+        at_ms = rules.first_look_ms(progress.job, self._clock.now_ms())
+        await self._due.enqueue(Due(tenant, job, at_ms, len(done)))
+        self._publish(progress.job, rules.missing(progress.job, done))
         return progress
+
+    def _publish(self, job: Job, chunks: Sequence[int]) -> None:
+        """What has yet to start is published when it is due."""
+        if job.starts_ms <= self._clock.now_ms():
+            self._chunks.publish(refs(job, chunks))
 
     async def _want(self, tenant: TenantId, job: JobId, state: JobState) -> Progress:
         async def step() -> None:

@@ -51,6 +51,7 @@ class Code(StrEnum):
     INBOX_NOT_FOUND = "inbox_not_found"
     NOTICE_NOT_FOUND = "notice_not_found"
     JOB_NOT_FOUND = "job_not_found"
+    SEGMENT_NOT_FOUND = "segment_not_found"
     NOTHING_TO_CHANGE = "nothing_to_change"
     KEY_CONFLICT = "key_conflict"
     AFTER_ABOVE_HEAD = "after_above_head"

@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
+from tidings.broadcasts.model import LogId
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.tries import on_what_is_there
-from tidings.notices import rules
-from tidings.notices.model import Change, NoticeId, Owner, Sheet
-from tidings.notices.ports import Deed, Live, News, Retention, Shelf
+from tidings.notices import rules, wide
+from tidings.notices.model import Change, NoticeId, Owner, Sheet, Wide
+from tidings.notices.ports import Broadcasts, Deed, Live, News, Retention, Shelf
 
 FEW = 8
 """Of those that expire are read at first: the next is nearly always among them.
@@ -26,21 +27,24 @@ type Edit = Callable[[Sheet], Awaitable[Change | None]]
 
 
 class Book:
-    def __init__(self, shelf: Shelf, retention: Retention, clock: Clock, live: Live) -> None:
+    def __init__(
+        self, shelf: Shelf, retention: Retention, clock: Clock, live: Live, broadcasts: Broadcasts
+    ) -> None:
         self.shelf = shelf
+        self._broadcasts = broadcasts
         self._retention = retention
         self._clock = clock
         self._live = live
 
-    async def look(self, owner: Owner) -> Sheet:
-        """As it is now. Writes nothing, but where much has piled up or rows are kept no longer."""
-        return await on_what_is_there(lambda: self._settled(owner))
+    async def look(self, owner: Owner, at_least: int = 0) -> Sheet:
+        """As it is now. Writes nothing, but where much has piled up, rows are kept no longer, or the user is new."""
+        return await on_what_is_there(lambda: self._settled(owner, at_least))
 
-    async def change(self, owner: Owner, deed: Deed, edit: Edit) -> Sheet:
+    async def change(self, owner: Owner, deed: Deed, edit: Edit, at_least: int = 0) -> Sheet:
         """As it is after. `edit` may be asked again, on what is there then; None: there is nothing to change."""
 
         async def step() -> tuple[Sheet, Change | None]:
-            sheet = await self._settled(owner)
+            sheet = await self._settled(owner, at_least)
             change = await edit(sheet)
             if change is not None:
                 await self._commit(owner, deed, change)
@@ -59,10 +63,15 @@ class Book:
     async def _after(self, sheet: Sheet, change: Change) -> Sheet:
         """The next to expire may be another now; without any that expire nothing is read again."""
         if sheet.next_ms is None and not change.expiring:
-            return replace(sheet, stored=change.counts, counts=change.counts, dropped=())
+            stored, counts = change.counts or sheet.stored, change.counts or sheet.counts
+            dropped = sheet.dropped if change.counts is None else ()
+            after = replace(
+                sheet, stored=stored, counts=counts, dropped=dropped, wide=change.wide or sheet.wide
+            )
+            return wide.counted(after)
         return await self.look(sheet.owner)
 
-    async def _settled(self, owner: Owner) -> Sheet:
+    async def _settled(self, owner: Owner, at_least: int) -> Sheet:
         """Whole, and with so little to be dropped that it fits beside a change."""
         expiring = FEW
         for _ in range(_ROUNDS):
@@ -74,8 +83,19 @@ class Book:
             elif not is_whole or len(sheet.dropped) > FEW:
                 await self._commit(owner, Deed.SETTLE, rules.only_settled(sheet))
             elif (kept := await self._kept(sheet)) is not None:
-                return kept
+                return await self._with_broadcasts(kept, standing.wide, at_least)
         raise TidingsError(Code.OVERLOADED, "Too much has expired in this inbox to be taken out at once.")
+
+    async def _with_broadcasts(self, sheet: Sheet, state: Wide | None, at_least: int) -> Sheet:
+        """The state was read before the log: what it knows of is in the log's copy, or is kept as it is."""
+        owner = sheet.owner
+        log = LogId(owner.tenant, owner.inbox)
+        shown = await self._broadcasts.of(log, owner.user, is_joined=state is not None, at_least=at_least)
+        if state is None and shown.board.showings:
+            state = Wide(joined=shown.joined, updated_ms=sheet.now_ms, version=1)
+            if not await self.shelf.join(owner, state):
+                raise TidingsError(Code.CHANGED_MEANWHILE, "The user came just now.")
+        return wide.counted(replace(sheet, shown=shown, wide=state or Wide()))
 
     async def _kept(self, sheet: Sheet) -> Sheet | None:
         """Without what is kept no longer. None: rows were to be forgotten; look again."""

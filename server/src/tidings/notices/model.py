@@ -10,6 +10,7 @@ from typing import NamedTuple, NewType
 
 from msgspec import Struct, field
 
+from tidings.broadcasts.model import NOTHING, Shown
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 
 NoticeId = NewType("NoticeId", str)
@@ -78,19 +79,51 @@ class Counts(Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
+class Wide(Struct, frozen=True, kw_only=True):
+    """What a user did with broadcasts, by their sequences. `unread`: made unread again, and when.
+
+    Kept apart from the counts of direct notices, with a version of its own: a delivery must not disturb it.
+    """
+
+    joined: int = 0
+    """What was given up to there is from before his time."""
+    read_before: int = 0
+    category_read_before: Mapping[int, int] = field(default_factory=dict)
+    seen_before: int = 0
+    read: frozenset[int] = frozenset()
+    unread: Mapping[int, int] = field(default_factory=dict)
+    archived: frozenset[int] = frozenset()
+    updated_ms: int = 0
+    version: int = 0
+
+
+class Tally(NamedTuple):
+    """What is unread of the broadcasts. `next_ms`: when that changes by itself."""
+
+    total: int = 0
+    by_category: Mapping[int, int] = {}
+    unseen: int = 0
+    next_ms: int | None = None
+
+
 class Standing(NamedTuple):
     """What one Query gives: the counts, and the expiring ones from the earliest on. `is_cut`: there are more."""
 
     counts: Counts
     expiring: tuple[Expiring, ...]
     is_cut: bool = False
+    wide: Wide | None = None
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What is written together, on condition that nothing was since `version`."""
+    """What is written together, on condition that nothing was since `version`.
 
-    version: int
-    counts: Counts
+    Without `counts` nothing direct is; `wide` follows the version before its own.
+    """
+
+    version: int = 0
+    counts: Counts | None = None
+    wide: Wide | None = None
     rows: tuple[Row, ...] = ()
     expiring: tuple[Expiring, ...] = ()
     dropped: tuple[Expiring, ...] = ()
@@ -99,7 +132,8 @@ class Change(Struct, frozen=True, kw_only=True):
 class Sheet(Struct, frozen=True, kw_only=True):
     """An inbox as it is at `now_ms`: the counts without what has expired or is kept no longer.
 
-    `dropped` are to be deleted with the next change; `next_ms` is when the counts change by themselves.
+    `counts`, `dropped` (to be deleted with the next change) and `next_ms` (when the counts change by themselves) are of
+    direct notices; `shown`, `wide` and `tally` of broadcasts; the properties are of both.
     """
 
     owner: Owner
@@ -109,12 +143,40 @@ class Sheet(Struct, frozen=True, kw_only=True):
     keep_from_ms: int
     dropped: tuple[Expiring, ...] = ()
     next_ms: int | None = None
+    shown: Shown = NOTHING
+    wide: Wide = Wide()
+    tally: Tally = Tally()
+
+    @property
+    def total(self) -> int:
+        return self.counts.total + self.tally.total
+
+    @property
+    def unseen(self) -> int:
+        return self.counts.unseen + self.tally.unseen
+
+    @property
+    def by_category(self) -> Mapping[int, int]:
+        if not self.tally.by_category:
+            return self.counts.by_category
+        both = dict(self.counts.by_category)
+        for code, count in self.tally.by_category.items():
+            both[code] = both.get(code, 0) + count
+        return both
+
+    @property
+    def next_change_ms(self) -> int | None:
+        return min((at for at in (self.next_ms, self.tally.next_ms) if at is not None), default=None)
+
+
+EVERYONE = "*"
+"""No segment has this name."""
 
 
 class Content(Struct, frozen=True, kw_only=True):
     """What a notice says now, once for all who have it. `sealed` None: it was redacted.
 
-    `job` brought it to its users; `recall` takes it back.
+    `job` brought it to its users; `recall` takes it back. `reach` is of broadcasts: `EVERYONE`, or a segment's name.
     """
 
     id: NoticeId
@@ -131,6 +193,8 @@ class Content(Struct, frozen=True, kw_only=True):
     expires_ms: int | None = None
     redacted_ms: int | None = None
     recall: str | None = None
+    reach: str | None = None
+    is_tracked: bool = False
 
 
 class Origin(StrEnum):

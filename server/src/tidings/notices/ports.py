@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
+from tidings.broadcasts.model import NOTHING, Draft, LogId, Reached, Shown
 from tidings.jobs.model import Done, Job, JobId
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.notices.config import Inbox
@@ -18,6 +19,7 @@ from tidings.notices.model import (
     Owner,
     Row,
     Standing,
+    Wide,
 )
 from tidings.routing.model import GatewayId, Route
 
@@ -66,6 +68,10 @@ class Shelf(Protocol):
 
     async def sent_before(self, owner: Owner, at_ms: int) -> Sequence[Row]:
         """All of them."""
+        ...
+
+    async def join(self, owner: Owner, wide: Wide) -> bool:
+        """The state of somebody who has none. False: he has one by now; after doubt that may be this one."""
         ...
 
     async def commit(self, owner: Owner, deed: Deed, change: Change) -> bool:
@@ -172,6 +178,30 @@ class Work(Protocol):
     async def mark_done(self, tenant: TenantId, job: JobId, done: Done, /) -> None: ...
 
 
+class Reading(NamedTuple):
+    user: UserId
+    at_ms: int
+
+
+class ReaderPage(NamedTuple):
+    """In the order of their names. `below` goes into the next."""
+
+    readers: Sequence[Reading]
+    below: UserId | None
+
+
+class Readers(Protocol):
+    """Who has read which broadcasts, for those that were sent to be tracked."""
+
+    async def note(self, tenant: TenantId, user: UserId, notices: Collection[NoticeId], at_ms: int) -> None:
+        """The same again is no harm."""
+        ...
+
+    async def page(
+        self, tenant: TenantId, notice: NoticeId, limit: int, below: UserId | None = None
+    ) -> ReaderPage: ...
+
+
 class Proofs(Protocol):
     async def rows_of(
         self, tenant: TenantId, inbox: InboxId, notice: NoticeId, users: Sequence[UserId]
@@ -198,6 +228,48 @@ class Keys(Protocol):
     async def of(self, tenant: TenantId, /) -> SealingKeys: ...
 
     async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> OpeningKeys: ...
+
+
+class Broadcasts(Protocol):
+    async def of(self, log: LogId, user: UserId, /, *, is_joined: bool, at_least: int = 0) -> Shown:
+        """What a user gets of them, at most a second old. Raises `after_above_head` for what is not there yet.
+
+        `joined` is for who has not: where his time begins.
+        """
+        ...
+
+
+class Announcing(Protocol):
+    """The log of an inbox, as who sends uses it. Each is one entry at most; all may be repeated at will."""
+
+    async def step(self, log: LogId, draft: Draft, up_to: int, /) -> Reached:
+        """Shown to so many parts of its users, unless it is over."""
+        ...
+
+    async def halt(self, log: LogId, notice: str, /) -> Reached:
+        """Raises `nothing_to_change` if it is not live."""
+        ...
+
+    async def redact(self, log: LogId, notice: str, /) -> Reached:
+        """Hidden, if it is shown to anybody."""
+        ...
+
+    async def reached(self, log: LogId, notice: str, /) -> Reached:
+        """With everything that was appended before."""
+        ...
+
+
+class Knowing(Protocol):
+    async def check(self, tenant: TenantId, segment: str, /) -> None:
+        """Raises `segment_not_found`."""
+        ...
+
+
+class NoBroadcasts:
+    """For who has to do with direct notices alone."""
+
+    async def of(self, _: LogId, __: UserId, /, *, is_joined: bool, at_least: int = 0) -> Shown:  # noqa: ARG002
+        return NOTHING
 
 
 class Retention(Protocol):

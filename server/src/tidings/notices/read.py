@@ -1,16 +1,17 @@
 """What a user sees of his inbox: counts, pages of notices, and why a count is what it is. For users and for support."""
 
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.notices import rules
+from tidings.notices import pages, rules, wide
 from tidings.notices.book import Book
+from tidings.notices.explain import Reason, reason_of
 from tidings.notices.model import Content, NoticeId, Owner, Row, Sheet
+from tidings.notices.pages import Below, Spot
 from tidings.notices.ports import Keys, OpeningKeys, Said
 
 MAX_PAGE = 100
@@ -42,37 +43,14 @@ class Page(NamedTuple):
     """Newest first. `below` goes into the next; None: this was the last."""
 
     notices: Sequence[Notice]
-    below: NoticeId | None
+    below: str | None
     sheet: Sheet
-
-
-class Why(StrEnum):
-    """Why a notice counts, or why not: the first of these that holds."""
-
-    REDACTED = "redacted"
-    EXPIRED = "expired"
-    KEPT_NO_LONGER = "kept_no_longer"
-    ARCHIVED = "archived"
-    READ = "read"
-    MARKED_ALL = "marked_all"
-    MARKED_CATEGORY = "marked_category"
-    UNREAD_AGAIN = "unread_again"
-    DELIVERED = "delivered"
-
-
-class Reason(NamedTuple):
-    """`at_ms`: since when, by the deed that decides."""
-
-    row: Row
-    is_counted: bool
-    why: Why
-    at_ms: int
 
 
 class Explained(NamedTuple):
     sheet: Sheet
     reasons: Sequence[Reason]
-    below: NoticeId | None
+    below: str | None
 
 
 def place_of(tenant: TenantId, notice: NoticeId) -> ChatKey:
@@ -86,36 +64,51 @@ class Read:
         self._contents = contents
         self._keys = keys
 
-    async def counts(self, owner: Owner) -> Sheet:
-        return await self._book.look(owner)
+    async def counts(self, owner: Owner, at_least: int = 0) -> Sheet:
+        return await self._book.look(owner, at_least)
 
     async def page(
-        self, owner: Owner, limit: int, wanted: Filter = EVERYTHING, below: NoticeId | None = None
+        self,
+        owner: Owner,
+        limit: int,
+        wanted: Filter = EVERYTHING,
+        below: str | None = None,
+        at_least: int = 0,
     ) -> Page:
-        sheet = await self._book.look(owner)
-        if wanted.is_unread and sheet.counts.total == 0:
+        sheet = await self._book.look(owner, at_least)
+        if wanted.is_unread and sheet.total == 0:
             return Page((), None, sheet)
-        rows, end = await self._rows(sheet, limit, wanted, below)
-        return Page(await self._opened(sheet, rows), end, sheet)
+        start = Below.of(below, sheet.shown.board.head)
+        rows, end = await self._rows(sheet, limit, wanted, start and start.place)
+        shown = [each for each in pages.showings(sheet, wide.visible(sheet)) if _is_shown(each, wanted)]
+        spots, end = pages.merged(rows, pages.within(shown, start, end), limit, end)
+        head = sheet.shown.board.head if start is None else start.head
+        return Page(await self._opened(sheet, spots), pages.text(end, head), sheet)
 
     async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> Page:
         """Those of them that are there and not archived, as they are now, with the counts."""
         sheet = await self._book.look(owner)
         rows = await self._book.shelf.rows(owner, ids) if ids else {}
-        wanted = [row for row in rows.values() if _is_wanted(row, sheet, EVERYTHING)]
+        wanted = [Spot(row.id, row) for row in rows.values() if _is_wanted(row, sheet, EVERYTHING)]
         return Page(await self._opened(sheet, wanted) if wanted else (), None, sheet)
 
-    async def explain(self, owner: Owner, limit: int, below: NoticeId | None = None) -> Explained:
-        """Every row, newest first, with what decides about it; the counted ones of all pages make up the count."""
+    async def explain(self, owner: Owner, limit: int, below: str | None = None) -> Explained:
+        """Every notice, newest first, with what decides about it; the counted ones of all pages make up the count."""
         sheet = await self._book.look(owner)
-        rows, has_more = await self._book.shelf.page(owner, below, limit)
-        reasons = [reason_of(row, sheet) for row in rows]
-        return Explained(sheet, reasons, rows[-1].id if rows and has_more else None)
+        start = Below.of(below, sheet.shown.board.head)
+        rows, has_more = await self._book.shelf.page(owner, start and start.place, limit)
+        end = rows[-1].id if rows and has_more else None
+        shown = pages.showings(sheet, sheet.shown.board.everything)
+        spots, end = pages.merged(rows, pages.within(shown, start, end), limit, end)
+        head = sheet.shown.board.head if start is None else start.head
+        return Explained(sheet, [reason_of(each, sheet) for each in spots], pages.text(end, head))
 
     async def _rows(
         self, sheet: Sheet, limit: int, wanted: Filter, below: NoticeId | None
     ) -> tuple[list[Row], NoticeId | None]:
         found: list[Row] = []
+        if wanted.is_unread and sheet.counts.total == 0:
+            return found, None
         scanned, has_more = 0, True
         while has_more and len(found) < limit and scanned < _SCANNED:
             rows, has_more = await self._book.shelf.page(
@@ -129,24 +122,29 @@ class Read:
                     return found, below
         return found, below if has_more else None
 
-    async def _opened(self, sheet: Sheet, rows: Sequence[Row]) -> list[Notice]:
+    async def _opened(self, sheet: Sheet, spots: Sequence[Spot]) -> list[Notice]:
         """What was redacted a moment ago is hidden at once, though its row is yet to be settled."""
         tenant = sheet.owner.tenant
-        contents = await self._contents.of(tenant, [row.id for row in rows])
+        contents = await self._contents.of(tenant, [each.row.id for each in spots])
         there = {notice: each.sealed for notice, each in contents.items() if each.sealed is not None}
         keys = await self._keys.to_read(tenant, there.values())
+
+        def message(content: Content) -> object:
+            return _message(keys, place_of(tenant, content.id), content.version, there[content.id])
+
         return [
-            Notice(
-                row,
-                contents[row.id],
-                _message(keys, place_of(tenant, row.id), contents[row.id].version, there[row.id]),
-                rules.is_read(row, sheet.counts),
-                rules.is_seen(row, sheet.counts),
-                rules.read_at_ms(row, sheet.counts),
-            )
-            for row in rows
-            if row.id in there
+            _notice(sheet, each, contents[each.row.id], message) for each in spots if each.row.id in there
         ]
+
+
+def _notice(sheet: Sheet, spot: Spot, content: Content, message: Callable[[Content], object]) -> Notice:
+    row = spot.row
+    if spot.showing is None:
+        is_read, is_seen = rules.is_read(row, sheet.counts), rules.is_seen(row, sheet.counts)
+        return Notice(row, content, message(content), is_read, is_seen, rules.read_at_ms(row, sheet.counts))
+    is_seen = row.read_ms is not None or spot.showing.sequence <= sheet.wide.seen_before
+    named = msgspec.structs.replace(row, host_system_id=content.host_system_id)
+    return Notice(named, content, message(content), row.read_ms is not None, is_seen, row.read_ms)
 
 
 def _message(keys: OpeningKeys, place: ChatKey, version: int, sealed: bytes) -> object:
@@ -171,34 +169,10 @@ def _is_wanted(row: Row, sheet: Sheet, wanted: Filter) -> bool:
     return not wanted.is_unread or rules.is_unread(row, sheet)
 
 
-def reason_of(row: Row, sheet: Sheet) -> Reason:
-    why, at_ms = _why(row, sheet)
-    return Reason(row, rules.is_unread(row, sheet), why, at_ms)
-
-
-def _why(row: Row, sheet: Sheet) -> tuple[Why, int]:
-    if row.redacted_ms is not None:
-        return Why.REDACTED, row.redacted_ms
-    if row.expires_ms is not None and row.expires_ms <= sheet.now_ms:
-        return Why.EXPIRED, row.expires_ms
-    if row.sent_ms < sheet.keep_from_ms:
-        return Why.KEPT_NO_LONGER, sheet.keep_from_ms
-    if row.archived_ms is not None:
-        return Why.ARCHIVED, row.archived_ms
-    return _why_read(row, sheet) or _why_unread(row)
-
-
-def _why_read(row: Row, sheet: Sheet) -> tuple[Why, int] | None:
-    counts = sheet.counts
-    if row.read_ms is not None:
-        return Why.READ, row.read_ms
-    if row.since_ms <= counts.read_before_ms:
-        return Why.MARKED_ALL, counts.read_before_ms
-    if rules.is_read(row, counts):
-        return Why.MARKED_CATEGORY, rules.read_up_to_ms(counts, row.category)
-    return None
-
-
-def _why_unread(row: Row) -> tuple[Why, int]:
-    why = Why.UNREAD_AGAIN if row.reopened_ms is not None else Why.DELIVERED
-    return why, row.since_ms
+def _is_shown(spot: Spot, wanted: Filter) -> bool:
+    row = spot.row
+    if (row.archived_ms is not None) != wanted.is_archived:
+        return False
+    if wanted.category is not None and row.category != wanted.category:
+        return False
+    return not wanted.is_unread or row.read_ms is None

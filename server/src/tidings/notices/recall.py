@@ -1,6 +1,7 @@
 """Takes back or changes a notice that was sent. What it says changes at once, for all who have it.
 
-A redaction then goes to each user by a job, so that it leaves his counts too; the rows keep the proof of it.
+A redaction then goes to each user by a job, so that it leaves his counts too; the rows keep the proof of it. A broadcast
+has no rows: an entry of the log hides it from all of them, and is the proof.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from tidings.broadcasts.model import LogId
 from tidings.jobs.model import Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -16,7 +18,7 @@ from tidings.kernel.tries import on_what_is_there
 from tidings.notices import payload
 from tidings.notices.inboxes import InboxReader
 from tidings.notices.model import Content, InboxId, NoticeId, Origin, Row
-from tidings.notices.ports import Claims, Contents, Jobs, Keys, Proofs, Work
+from tidings.notices.ports import Announcing, Claims, Contents, Jobs, Keys, Proofs, Work
 from tidings.notices.read import place_of
 
 MAX_VERSIONS = 90
@@ -24,8 +26,10 @@ MAX_VERSIONS = 90
 
 
 class Recalled(NamedTuple):
+    """`job` None: a broadcast, there is nothing left to be done."""
+
     notice: NoticeId
-    job: JobId
+    job: JobId | None
     at_ms: int
 
 
@@ -51,12 +55,14 @@ class Recall:
         claims: Claims,
         *,
         jobs: Jobs,
+        log: Announcing,
         keys: Keys,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes
         self._contents = contents
         self._claims = claims
+        self._log = log
         self._jobs = jobs
         self._keys = keys
         self._clock = clock
@@ -97,7 +103,8 @@ class Recall:
             return after
 
         after = await on_what_is_there(step)
-        await self._start(tenant, after, JobKind.AMEND, JobId(new_ulid()))
+        if after.reach is None:
+            await self._start(tenant, after, JobKind.AMEND, JobId(new_ulid()))
         return after
 
     async def redact(self, tenant: TenantId, inbox: str, notice: NoticeId) -> Recalled:
@@ -112,10 +119,20 @@ class Recall:
                 raise _changed()
             return replace(before, redacted_ms=now_ms, recall=job)
 
+        found = await self.find(tenant, inbox, notice)
+        if found.reach is not None:
+            await self._log.redact(LogId(tenant, inbox), notice)
         content = await on_what_is_there(step)
+        if content.reach is not None:
+            return await self._hidden(tenant, content)
         job = JobId(content.recall or "")
         await self._start(tenant, content, JobKind.REDACT, job)
         return Recalled(content.id, job, content.redacted_ms or 0)
+
+    async def _hidden(self, tenant: TenantId, content: Content) -> Recalled:
+        """Looked at once more: a step that was under way may have come between."""
+        reached = await self._log.redact(LogId(tenant, content.inbox), content.id)
+        return Recalled(content.id, None, reached.redacted_ms or content.redacted_ms or 0)
 
     async def _start(self, tenant: TenantId, content: Content, kind: JobKind, job: JobId) -> None:
         await self._jobs.start(

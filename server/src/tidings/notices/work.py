@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from tidings.jobs.model import ChunkRef, Done, Job, JobKind, JobState
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import TenantId, UserId
 from tidings.notices.give import Gift, Give
 from tidings.notices.model import Content, NoticeId, Owner, Row
 from tidings.notices.ports import Contents, Live, News, Work
@@ -20,6 +20,8 @@ from tidings.notices.withdraw import Withdraw
 AT_ONCE = 32
 """Users of a chunk that are worked on at the same time."""
 
+type Show = Callable[[TenantId, NoticeId, int], Awaitable[object]]
+"""A broadcast, to so many percent of its users."""
 type ForUser = Callable[[Owner], Awaitable[bool]]
 
 
@@ -31,10 +33,12 @@ class ChunkWork:
         *,
         give: Give,
         withdraw: Withdraw,
+        show: Show,
         live: Live,
         strangers: Strangers,
         clock: Clock,
     ) -> None:
+        self._show = show
         self._jobs = jobs
         self._contents = contents
         self._give = give
@@ -49,7 +53,13 @@ class ChunkWork:
         if job is None or job.state is not JobState.RUNNING or ref.chunk >= job.chunks:
             # paused: who resumes it publishes what is missing
             return
+        if job.starts_ms > self._clock.now_ms():
+            return
         if await self._jobs.is_done(ref.tenant, ref.job, ref.chunk):
+            return
+        if job.kind is JobKind.BROADCAST:
+            await self._show(job.tenant, NoticeId(job.notice), job.percent)
+            await self._jobs.mark_done(ref.tenant, ref.job, self._done(ref.chunk, 1))
             return
         content = await self._contents.find(ref.tenant, NoticeId(job.notice))
         if content is None:
@@ -57,13 +67,12 @@ class ChunkWork:
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
         refused = await self._refused(job, users)
         failed = [*refused, *await self._each(job, content, [each for each in users if each not in refused])]
-        done = Done(
-            chunk=ref.chunk,
-            users=len(users) - len(failed),
-            failed=tuple(failed),
-            at_ms=self._clock.now_ms(),
+        await self._jobs.mark_done(
+            ref.tenant, ref.job, self._done(ref.chunk, len(users) - len(failed), failed)
         )
-        await self._jobs.mark_done(ref.tenant, ref.job, done)
+
+    def _done(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> Done:
+        return Done(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())
 
     async def _refused(self, job: Job, users: Sequence[UserId]) -> Collection[UserId]:
         if job.kind is not JobKind.DELIVER:
@@ -92,6 +101,8 @@ class ChunkWork:
                 return self._taking(content)
             case JobKind.AMEND:
                 return self._telling(content)
+            case JobKind.BROADCAST:
+                raise ValueError("a broadcast has no users of its own")
 
     def _giving(self, content: Content) -> ForUser:
         row = Row(

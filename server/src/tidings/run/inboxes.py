@@ -1,8 +1,11 @@
 """Joins inboxes, jobs and their tables: for the processes that serve them, for those that work, and for the command line."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from tidings.api.services import NoticeServices
+from tidings.broadcasts.ports import Snapshots
+from tidings.broadcasts.store import NoSnapshots, RedisSnapshots
 from tidings.gateway.ports import InboxCases
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.ports import Chunks
@@ -10,21 +13,31 @@ from tidings.jobs.store import KEPT_DAYS, DynamoDue, DynamoJobs
 from tidings.jobs.track import Track
 from tidings.kernel.clock import Clock
 from tidings.notices.book import Book
+from tidings.notices.broadcast import Broadcast
+from tidings.notices.drafts import Drafts
 from tidings.notices.give import Give
 from tidings.notices.inboxes import Inboxes, InboxReader
 from tidings.notices.live import LiveNews
 from tidings.notices.mark import Mark
-from tidings.notices.ports import Keys, Live, Nobody
+from tidings.notices.ports import Keys, Live, Nobody, NoBroadcasts
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
-from tidings.notices.store import DynamoContents, DynamoDirectory, DynamoInboxes, DynamoShelf, RedisConfigNews
+from tidings.notices.store import (
+    DynamoContents,
+    DynamoDirectory,
+    DynamoInboxes,
+    DynamoReaders,
+    DynamoShelf,
+    RedisConfigNews,
+)
 from tidings.notices.strangers import Strangers
 from tidings.notices.withdraw import Withdraw
 from tidings.notices.work import ChunkWork
 from tidings.platform.dynamo.client import Client
 from tidings.platform.redis.client import Redis
 from tidings.routing.store import RedisLine, RedisRoutes
+from tidings.run.broadcasts import WideCases, join_broadcasts
 from tidings.run.settings.notices import NoticesSettings
 
 _NO_LEASE_S = 1.0
@@ -38,11 +51,13 @@ class NoticeCases:
     read: Read
     mark: Mark
     send: SendNotice
+    broadcast: Broadcast
     recall: Recall
     prove: Prove
     track: Track
     work: ChunkWork
     look_after: LookAfter
+    wide: WideCases
 
 
 def join_notices(
@@ -53,36 +68,84 @@ def join_notices(
     *,
     live: Live | None = None,
     news: RedisConfigNews | None = None,
+    snapshots: Snapshots | None = None,
     jobs_kept_days: int = KEPT_DAYS,
 ) -> NoticeCases:
-    """`live`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us."""
-    told = live or Nobody()
-    configured, contents, shelf = DynamoInboxes(client), DynamoContents(client), DynamoShelf(client)
-    jobs, due = DynamoJobs(client, jobs_kept_days), DynamoDue(client)
-    reader, track = InboxReader(configured, clock), Track(jobs, due, chunks, clock)
+    """`live`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us.
+
+    Without `snapshots` logs of broadcasts are read from their beginning.
+    """
+    told, at = live or Nobody(), _Stores.of(client, jobs_kept_days)
+    wide = join_broadcasts(client, clock, snapshots or NoSnapshots())
+    reader, track = InboxReader(at.configured, clock), Track(at.jobs, at.due, chunks, clock)
     if news is not None:
         news.listen(reader.forget)
-    book = Book(shelf, reader, clock, told)
-    recall = Recall(reader, contents, contents, jobs=track, keys=keys, clock=clock)
+    book = Book(at.shelf, reader, clock, told, wide.audience)
+    recall = Recall(reader, at.contents, at.contents, jobs=track, log=wide.announce, keys=keys, clock=clock)
+    drafts = Drafts(reader, at.contents, at.contents, keys=keys, clock=clock)
+    broadcast = _broadcast(at, drafts, wide, track, clock)
     return NoticeCases(
-        inboxes=Inboxes(configured, clock, reader, news),
+        inboxes=Inboxes(at.configured, clock, reader, news),
         reader=reader,
-        read=Read(book, contents, keys),
-        mark=Mark(book),
-        send=SendNotice(reader, contents, contents, jobs=track, keys=keys, clock=clock),
+        read=Read(book, at.contents, keys),
+        mark=Mark(book, at.readers),
+        send=SendNotice(drafts, track, clock),
+        broadcast=broadcast,
         recall=recall,
-        prove=Prove(recall, jobs, shelf),
+        prove=Prove(recall, at.jobs, at.shelf),
         track=track,
-        work=ChunkWork(
-            jobs,
-            contents,
-            give=Give(shelf, clock, told),
-            withdraw=Withdraw(book),
-            live=told,
-            strangers=Strangers(reader, DynamoDirectory(client)),
-            clock=clock,
-        ),
-        look_after=LookAfter(jobs, due, chunks, clock),
+        work=_work(at, reader, told, broadcast, clock),
+        look_after=LookAfter(at.jobs, at.due, chunks, clock),
+        wide=wide,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    configured: DynamoInboxes
+    contents: DynamoContents
+    shelf: DynamoShelf
+    readers: DynamoReaders
+    directory: DynamoDirectory
+    jobs: DynamoJobs
+    due: DynamoDue
+
+    @classmethod
+    def of(cls, client: Client, jobs_kept_days: int) -> Self:
+        return cls(
+            configured=DynamoInboxes(client),
+            contents=DynamoContents(client),
+            shelf=DynamoShelf(client),
+            readers=DynamoReaders(client),
+            directory=DynamoDirectory(client),
+            jobs=DynamoJobs(client, jobs_kept_days),
+            due=DynamoDue(client),
+        )
+
+
+def _broadcast(at: _Stores, drafts: Drafts, wide: WideCases, track: Track, clock: Clock) -> Broadcast:
+    return Broadcast(
+        drafts,
+        at.contents,
+        log=wide.announce,
+        segments=wide.segments,
+        readers=at.readers,
+        jobs=track,
+        clock=clock,
+    )
+
+
+def _work(at: _Stores, reader: InboxReader, told: Live, broadcast: Broadcast, clock: Clock) -> ChunkWork:
+    """What a worker takes from a user is not a look of his: it must not make him join."""
+    return ChunkWork(
+        at.jobs,
+        at.contents,
+        give=Give(at.shelf, clock, told),
+        withdraw=Withdraw(Book(at.shelf, reader, clock, told, NoBroadcasts())),
+        show=broadcast.show,
+        live=told,
+        strangers=Strangers(reader, at.directory),
+        clock=clock,
     )
 
 
@@ -98,6 +161,7 @@ def join_serving(
         chunks,
         live=live,
         news=RedisConfigNews(redis),
+        snapshots=RedisSnapshots(redis),
         jobs_kept_days=settings.jobs_kept_days,
     )
     return cases, live
@@ -116,6 +180,10 @@ def notice_services(cases: NoticeCases) -> NoticeServices:
         read=cases.read,
         mark=cases.mark,
         send=cases.send,
+        broadcast=cases.broadcast,
+        estimate=cases.wide.estimate,
+        segments=cases.wide.segments,
+        people=cases.wide.people,
         recall=cases.recall,
         prove=cases.prove,
         jobs=cases.track,

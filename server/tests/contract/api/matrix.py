@@ -15,6 +15,7 @@ from fixtures.stage import ANNA, BEN, CLEO, DORA, by
 
 from tidings.accounts.model import Scope
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
+from tidings.notices.broadcast import Step, WideWish
 from tidings.notices.config import Wanted
 from tidings.notices.send import Sent, Wish
 
@@ -117,6 +118,23 @@ EXAMPLES: dict[str, Example] = {
     "redact_notice": Example("/v1/inboxes/default/notices/{notice}", reach=Reach.NOTICES),
     "list_recipients": Example("/v1/inboxes/default/notices/{notice}/recipients", reach=Reach.NOTICES),
     "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.NOTICES),
+    "send_broadcast": Example("/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.NOTICES),
+    "estimate_broadcast": Example("/v1/inboxes/default/broadcasts/estimate", {}, Reach.NOTICES),
+    "get_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}", reach=Reach.NOTICES),
+    "ramp_broadcast": Example(
+        "/v1/inboxes/default/broadcasts/{broadcast}/ramp", {"percent": 100}, Reach.NOTICES
+    ),
+    "halt_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}/halt", reach=Reach.NOTICES),
+    "list_readers": Example("/v1/inboxes/default/broadcasts/{broadcast}/readers", reach=Reach.NOTICES),
+    "list_segments": Example("/v1/segments", reach=Reach.NOTICES),
+    "get_segment": Example("/v1/segments/vip", reach=Reach.NOTICES),
+    "set_segment": Example(
+        "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}}, Reach.NOTICES
+    ),
+    "list_users_in_segment": Example("/v1/segments/vip/users", {"users": ["anna"]}, Reach.NOTICES),
+    "activate_segment": Example("/v1/segments/vip/activate", {"version": 1}, Reach.NOTICES),
+    "get_profile": Example("/v1/users/anna/profile", reach=Reach.NOTICES),
+    "set_profile": Example("/v1/users/anna/profile", {"attributes": {"plan": "pro"}}, Reach.NOTICES),
     "list_jobs": Example("/v1/jobs", reach=Reach.NOTICES),
     "get_job": Example("/v1/jobs/{job}", reach=Reach.NOTICES),
     "pause_job": Example("/v1/jobs/{job}/pause", reach=Reach.NOTICES),
@@ -148,13 +166,19 @@ class Scene:
     message: str
     notice: str
     job: str
+    broadcast: str
     later: str = "said after cleo left"
     private: str = "Anna of this tenant"
 
     def call(self, example: Example, app: FastAPI, method: str) -> Callable[..., Awaitable[httpx.Response]]:
         tenant = self.house.stage.tenant
         path = example.path.format(
-            chat=self.chat.chat, message=self.message, tenant=tenant, notice=self.notice, job=self.job
+            chat=self.chat.chat,
+            message=self.message,
+            tenant=tenant,
+            notice=self.notice,
+            job=self.job,
+            broadcast=self.broadcast,
         )
         given = {"{tenant}": tenant, "{notice}": self.notice}
         body = (
@@ -196,7 +220,8 @@ async def set_scene(house: House) -> Scene:
     await house.settle()
     await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
     notice = await set_inbox(house)
-    return Scene(house, chat, sent.message_id, notice.notice, notice.job)
+    broadcast = await set_broadcast(house)
+    return Scene(house, chat, sent.message_id, notice.notice, notice.job, broadcast)
 
 
 async def set_inbox(house: House) -> Sent:
@@ -208,6 +233,15 @@ async def set_inbox(house: House) -> Sent:
     await house.work()
     named = Wish(uids=said.uids, message=said.message, host_system_id="order-7", is_unique=True)
     return await notices.send(tenant, "default", named)
+
+
+async def set_broadcast(house: House) -> str:
+    """Shown to half of a list that Anna is in, and that says her name."""
+    tenant, cases = house.stage.tenant, house.notices
+    await cases.wide.segments.upload(tenant, "vip", [ANNA], None)
+    await cases.wide.people.set(tenant, ANNA, {"name": Scene.private})
+    said = WideWish(message={"title": Scene.private}, segment="vip", steps=(Step(50),), tracks_reads=True)
+    return (await cases.broadcast(tenant, "default", said)).notice
 
 
 DONE, REFUSED, BARRED, UNKNOWN = (

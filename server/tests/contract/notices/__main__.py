@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from contract.notices.machine import Machine
+from contract.notices.wide_machine import WideMachine
 from fixtures.engines import Dynamo, Space
 from fixtures.tables import make_tables
 from hypothesis import HealthCheck, Phase, settings
@@ -19,7 +19,7 @@ from tidings.engines.model import DynamoKind, Engine, Wish
 STEPS = 50
 
 
-class Counting(Machine):
+class Counting(WideMachine):
     steps = 0
 
     @invariant()
@@ -55,6 +55,7 @@ def play(fleet: Fleet, engine: DynamoKind, steps: int) -> None:
             suppress_health_check=list(HealthCheck),
             phases=[Phase.generate, Phase.shrink],
             database=None,
+            derandomize=False,
         )
         run_state_machine_as_test(Counting, settings=how)
 

@@ -1,7 +1,7 @@
 """Every operation on inboxes in any order, time included, on an engine; counts and lists are held against plain sets."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -43,9 +43,18 @@ class Machine(RuleBasedStateMachine):
             self.tables.url, REGION, self.tables.prefix
         )
         client = self.run(self.opening.__aenter__())
-        self.inboxes = Inboxes(type(self).make_shelf(client), Space().tenant)
-        self.wanted = {name: Reference() for name in USERS}
+        self.inboxes = self.open(client)
+        self.wanted = self.references()
         self.sent: list[tuple[NoticeId, int, int | None]] = []
+
+    def open(self, client: Client) -> Inboxes:
+        return Inboxes(type(self).make_shelf(client), Space().tenant)
+
+    def references(self) -> Mapping[str, Reference]:
+        return {name: Reference() for name in USERS}
+
+    def looked_at(self) -> Collection[str]:
+        return USERS
 
     def run[T](self, doing: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(doing)
@@ -124,7 +133,7 @@ class Machine(RuleBasedStateMachine):
     @rule(who=user)
     def see_all(self, who: str) -> None:
         self.run(self.inboxes.mark.see_all(self.inboxes.owner(who)))
-        self.wanted[who].seen |= self.wanted[who].there
+        self.wanted[who].seen |= self.wanted[who].known
 
     @precondition(lambda self: self.sent)
     @rule(who=user, which=which)
@@ -135,7 +144,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def counts_and_lists_are_as_the_sets_say(self) -> None:
-        for who in USERS:
+        for who in self.looked_at():
             self.compare_counts(who)
             self.compare_lists(who)
 
@@ -145,23 +154,26 @@ class Machine(RuleBasedStateMachine):
         counted = self.run(self.inboxes.counted(who))
         assert counted == (len(unread), wanted.by_category(now_ms), len(wanted.unseen(now_ms)))
         sheet = self.run(self.inboxes.read.counts(self.inboxes.owner(who)))
-        assert sheet.next_ms == min((wanted.expiry[n] for n in unread & wanted.expiry.keys()), default=None)
+        assert sheet.next_change_ms == min(
+            (wanted.expiry[n] for n in unread & wanted.expiry.keys()), default=None
+        )
 
     def compare_lists(self, who: str) -> None:
         wanted, now_ms = self.wanted[who], self.now_ms
         live = wanted.live(now_ms)
-        assert self.listed(who) == newest_first(live - wanted.archived)
-        assert self.listed(who, Filter(is_unread=True)) == newest_first(wanted.unread(now_ms))
-        assert self.listed(who, Filter(is_archived=True)) == newest_first(live & wanted.archived)
+        assert self.listed(who) == wanted.newest_first(live - wanted.archived)
+        assert self.listed(who, Filter(is_unread=True)) == wanted.newest_first(wanted.unread(now_ms))
+        assert self.listed(who, Filter(is_archived=True)) == wanted.newest_first(live & wanted.archived)
         of_one = {n for n in live - wanted.archived if wanted.categories[n] == 1}
-        assert self.listed(who, Filter(category=1)) == newest_first(of_one)
+        assert self.listed(who, Filter(category=1)) == wanted.newest_first(of_one)
 
     def listed(self, who: str, wanted: Filter | None = None) -> list[NoticeId]:
         return self.run(self.inboxes.listed(who, wanted))
 
     def is_later(self, who: str, *notices: NoticeId) -> None:
         """What is given or made unread again is later than all that was before."""
-        since, before_ms = self.wanted[who].since, max(self.wanted[who].since.values(), default=0)
+        since, there = self.wanted[who].since, self.wanted[who].there
+        before_ms = max((since[each] for each in there if each in since), default=0)
         for notice in notices:
             since[notice] = self.row(who, notice).since_ms
             assert since[notice] > before_ms
@@ -171,13 +183,9 @@ class Machine(RuleBasedStateMachine):
 
     def some(self, who: str, which: int) -> list[NoticeId]:
         """One to three of what the user has, now or earlier."""
-        known = sorted(self.wanted[who].there)
+        known = sorted(self.wanted[who].known)
         return [known[(which + step * 7) % len(known)] for step in range(which % 3 + 1)] if known else []
 
     def teardown(self) -> None:
         self.run(self.opening.__aexit__(None, None, None))
         self.runner.close()
-
-
-def newest_first(notices: set[NoticeId]) -> list[NoticeId]:
-    return sorted(notices, reverse=True)

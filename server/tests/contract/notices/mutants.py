@@ -52,7 +52,7 @@ class RedactsTwice(DynamoShelf):
     @override
     async def commit(self, owner: Owner, deed: Deed, change: Change) -> bool:
         row = change.rows[0] if deed is Deed.REDACT else None
-        if row is not None and row.read_ms is not None and change.counts.total:
+        if row is not None and row.read_ms is not None and change.counts is not None and change.counts.total:
             fewer = rules.moved(change.counts, -1, category=0, delivered_ms=0)
             change = replace(change, counts=fewer)
         return await super().commit(owner, deed, change)
@@ -72,7 +72,7 @@ class ForgetsUnseen(DynamoShelf):
 
     @override
     async def commit(self, owner: Owner, deed: Deed, change: Change) -> bool:
-        if deed is Deed.SETTLE and change.dropped:
+        if deed is Deed.SETTLE and change.dropped and change.counts is not None:
             unseen = max(change.counts.unseen, (await self.standing(owner, 0)).counts.unseen)
             change = replace(change, counts=replace(change.counts, unseen=unseen))
         return await super().commit(owner, deed, change)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Response
 from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsNoticesServer, Bulk, Guarded
 from tidings.api.keys import KeyHeader, optional_key
+from tidings.api.routes.inbox import BROADCASTS
 from tidings.api.schemas.chats import Listed
 from tidings.api.schemas.ids import UserInPath
 from tidings.api.schemas.inboxes import (
@@ -25,7 +26,7 @@ from tidings.api.schemas.inboxes import (
 )
 from tidings.api.schemas.notices import ExplainedShown, InboxInPath, NoticeInPath
 from tidings.kernel.errors import Code
-from tidings.notices.model import NoticeId, Owner
+from tidings.notices.model import Owner
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["inboxes"])
 bulk = APIRouter(prefix="/v1", route_class=Bulk, tags=["inboxes"])
@@ -145,12 +146,15 @@ async def amend_notice(
         *_OF_NOTICES,
         _UNSURE,
         _CHANGED,
-        touches=("inbox.find_content", "inbox.redact_content", "jobs.create"),
+        touches=(
+            *("inbox.find_content", "inbox.redact_content", "jobs.create"),
+            *("inbox.follow_broadcasts", "inbox.open_broadcasts", "inbox.append_broadcast"),
+        ),
         summary="Recall a notice (server)",
     ),
 )
 async def redact_notice(call: AsNoticesServer, inbox: InboxInPath, notice: NoticeInPath) -> RecalledShown:
-    """Nobody sees it from now on; a job takes it out of everybody's counts."""
+    """Nobody sees it from now on; a job takes it out of everybody's counts, a broadcast leaves them within a second."""
     return RecalledShown.of(await call.edge.services.notices.recall.redact(call.tenant, inbox, notice))
 
 
@@ -182,7 +186,7 @@ async def list_recipients(
         _UNKNOWN,
         _CHANGED,
         Code.CURSOR_INVALID,
-        touches=("inbox.read_config", "inbox.read_counts", "inbox.read_rows", "inbox.settle"),
+        touches=("inbox.read_config", "inbox.read_counts", "inbox.read_rows", "inbox.settle", *BROADCASTS),
         summary="Why a user's counts are what they are (server)",
     ),
 )
@@ -194,6 +198,6 @@ async def explain_counts(
     cursors = call.edge.cursors.of(call.tenant, user, "explain", inbox)
     below = cursors.read(asked.cursor)
     explained = await call.edge.services.notices.read.explain(
-        Owner(call.tenant, user, inbox), asked.limit, None if below is None else NoticeId(below)
+        Owner(call.tenant, user, inbox), asked.limit, below
     )
     return ExplainedShown.of(explained, known, cursors.write(explained.below))

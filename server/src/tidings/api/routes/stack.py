@@ -10,7 +10,8 @@ from fastapi import APIRouter, Path, Response
 from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsNoticesServer, AsUser, Bulk, Guarded
 from tidings.api.keys import KeyHeader, optional_key
-from tidings.api.routes.inbox import shown_counts
+from tidings.api.routes.broadcasts import ANNOUNCE, OF_ANNOUNCING
+from tidings.api.routes.inbox import BROADCASTS, STATES, shown_counts
 from tidings.api.routes.inboxes import SEND
 from tidings.api.schemas.notices import CountsShown, InboxInPath
 from tidings.api.schemas.stack import (
@@ -32,14 +33,17 @@ bulk = APIRouter(prefix="/stack", route_class=Bulk, tags=["stack"])
 
 _ADMIN, _USERS = "/admin/v1/{tenant}/{inbox}/messages", "/users/v1/{tenant}/{inbox}/messages"
 _UNKNOWN, _UNSURE, _CHANGED = Code.INBOX_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.CHANGED_MEANWHILE
-_COUNTS = ("inbox.read_config", "inbox.read_counts", "inbox.settle", "inbox.recount", "inbox.delete_rows")
+_COUNTS = (
+    *("inbox.read_config", "inbox.read_counts", "inbox.settle", "inbox.recount", "inbox.delete_rows"),
+    *BROADCASTS,
+)
 _MARK = route(
     "stack_read",
     *OF_BODIES,
     _UNKNOWN,
     _UNSURE,
     _CHANGED,
-    touches=(*_COUNTS, "inbox.read_row", "inbox.mark_row", "inbox.mark_all", "inbox.read_rows"),
+    touches=(*_COUNTS, "inbox.read_row", "inbox.mark_row", "inbox.mark_all", "inbox.read_rows", *STATES),
     summary="Mark messages read, some or all before a time",
 )
 
@@ -53,21 +57,21 @@ TenantInPath = Annotated[
     **route(
         "stack_post",
         *OF_BODIES,
-        Code.CONTENT_INVALID,
-        Code.CONTENT_TOO_LARGE,
-        Code.KEYS_UNAVAILABLE,
-        Code.KEY_CONFLICT,
-        _UNKNOWN,
-        _UNSURE,
-        touches=SEND,
-        summary="Send a message to specific users (admin)",
+        *OF_ANNOUNCING,
+        touches=(*SEND, *ANNOUNCE, "inbox.walk_directory"),
+        summary="Send a message to specific users, to everyone or to a segment (admin)",
     ),
 )
 async def stack_post(
     call: AsNoticesServer, tenant: TenantInPath, inbox: InboxInPath, body: StackNotice, key: KeyHeader = None
 ) -> StackSent:
+    """Named users get it by a job. To everyone, or to a segment, it is a broadcast: nothing is copied."""
     refuse_other(tenant, call.tenant)
     named = None if key is None else optional_key(key)
+    if body.audiences.kind != "users":
+        sent = await call.edge.services.notices.broadcast(call.tenant, inbox, body.wide_wish(), named)
+        reach = await call.edge.services.notices.estimate(call.tenant, body.audiences.segment)
+        return StackSent.of_broadcast(sent, reach)
     return StackSent.of(await call.edge.services.notices.send(call.tenant, inbox, body.wish(), named))
 
 
@@ -80,7 +84,10 @@ async def stack_post(
         _UNKNOWN,
         _UNSURE,
         _CHANGED,
-        touches=("inbox.find_content", "inbox.redact_content", "jobs.create"),
+        touches=(
+            *("inbox.find_content", "inbox.redact_content", "jobs.create"),
+            *("inbox.follow_broadcasts", "inbox.open_broadcasts", "inbox.append_broadcast"),
+        ),
         summary="Redact a sent message (admin)",
     ),
 )
@@ -89,7 +96,7 @@ async def stack_redact(
 ) -> StackRedacted:
     refuse_other(tenant, call.tenant)
     recalled = await call.edge.services.notices.recall.redact(call.tenant, inbox, body.id)
-    return StackRedacted(id=recalled.notice, job=recalled.job)
+    return StackRedacted(id=recalled.notice, job=recalled.job or "")
 
 
 @router.get(

@@ -239,7 +239,7 @@ class FoundShown(Shape):
 
 
 class RecalledShown(Shape):
-    """Nobody sees it any more; `job` takes it out of the counts."""
+    """Nobody sees it any more; `job` takes it out of the counts. Empty for a broadcast: nothing is left to be done."""
 
     model_config = shows({"id": _ID, "job": _ID, "redacted_at": _AT})
 
@@ -249,7 +249,7 @@ class RecalledShown(Shape):
 
     @classmethod
     def of(cls, recalled: Recalled) -> Self:
-        return cls(id=recalled.notice, job=recalled.job, redacted_at=time_text(recalled.at_ms))
+        return cls(id=recalled.notice, job=recalled.job or "", redacted_at=time_text(recalled.at_ms))
 
 
 class ProofShown(Shape):
@@ -283,7 +283,7 @@ class JobShown(Shape):
     model_config = shows(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact", "amend"]
+    kind: Literal["deliver", "redact", "amend", "broadcast"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
     notice: str
@@ -293,6 +293,7 @@ class JobShown(Shape):
     rate_per_s: Annotated[float, Field(description="Users, over the last ten seconds.")]
     left_s: Annotated[float | None, Field(description="At this rate.")] = None
     created_at: Time
+    starts_at: Annotated[Time | None, Field(description="Of a broadcast that is yet to come.")] = None
     finished_at: Time | None = None
 
     @classmethod
@@ -310,6 +311,7 @@ class JobShown(Shape):
             rate_per_s=round(progress.rate_per_s, 1),
             left_s=None if progress.left_s is None else round(progress.left_s, 1),
             created_at=time_text(job.created_ms),
+            starts_at=spell_if(job.starts_ms or None),
             finished_at=spell_if(progress.finished_ms),
         )
 

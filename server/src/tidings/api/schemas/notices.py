@@ -1,8 +1,9 @@
 """One's notices and their counts over HTTP."""
 
 from typing import Annotated, Literal, Self
+from zlib import crc32
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
@@ -10,8 +11,9 @@ from tidings.api.schemas.chat_list import SpelledTime
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.kernel.clock import time_text
 from tidings.notices.config import Inbox
+from tidings.notices.explain import Reason
 from tidings.notices.model import InboxId, NoticeId, Sheet
-from tidings.notices.read import MAX_PAGE, Explained, Notice, Page, Reason
+from tidings.notices.read import MAX_PAGE, Explained, Notice, Page
 
 ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 CATEGORY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -50,12 +52,17 @@ CategoryName = Annotated[
 ]
 
 
+_AT_LEAST = "Broadcasts up to this sequence are in the answer, as another answer told it. Without: a second old at most."
+AtLeast = Annotated[int, Query(ge=0, le=10**12 - 1, description=_AT_LEAST)]
+
+
 class NoticesAsked(Shape):
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=False)] = 20
     category: CategoryName | None = None
     unread: Annotated[bool, Field(strict=False, description="Only what is unread.")] = False
     archived: Annotated[bool, Field(strict=False, description="The archive instead of the list.")] = False
+    at_least: Annotated[int, Field(ge=0, le=10**12 - 1, strict=False, description=_AT_LEAST)] = 0
 
 
 class NoticesNamed(Shape):
@@ -99,23 +106,36 @@ class CountsShown(Shape):
     next_change_at: Annotated[
         Time | None, Field(description="When a notice expires that is counted: ask again then.")
     ] = None
+    broadcasts_up_to: Annotated[
+        int | None,
+        Field(
+            description="The last broadcast entry that is in this answer: `at_least` asks for it elsewhere."
+        ),
+    ] = None
 
     @classmethod
     def of(cls, sheet: Sheet, inbox: Inbox) -> Self:
-        by_code = sheet.counts.by_category
+        by_code = sheet.by_category
         names = {name: by_code.get(code, 0) for name, code in inbox.codes.items()}
         shown = {name: count for name, count in names.items() if count or name in inbox.categories}
         return cls(
-            unread=sheet.counts.total,
-            unseen=sheet.counts.unseen,
+            unread=sheet.total,
+            unseen=sheet.unseen,
             categories=shown,
-            next_change_at=spell_if(sheet.next_ms),
+            next_change_at=spell_if(sheet.next_change_ms),
+            broadcasts_up_to=sheet.shown.board.head or None,
         )
 
 
 def etag_of(sheet: Sheet) -> str:
     """Another one whenever the counts, or what expires next, are other ones."""
-    return f'"{sheet.stored.version}-{sheet.counts.total}-{sheet.counts.unseen}-{sheet.next_ms or 0}"'
+    direct = f"{sheet.stored.version}-{sheet.counts.total}-{sheet.counts.unseen}"
+    tally = sheet.tally
+    if not sheet.shown.board.head:
+        return f'"{direct}-{sheet.next_ms or 0}"'
+    by_category = crc32(repr(sorted(tally.by_category.items())).encode())
+    wide = f"{sheet.wide.version}-{sheet.shown.board.head}-{tally.total}-{tally.unseen}-{by_category:x}"
+    return f'"{direct}-{wide}-{sheet.next_change_ms or 0}"'
 
 
 class NoticeShown(Shape):
@@ -177,6 +197,8 @@ class ReasonShown(Shape):
     is_counted: bool
     why: Annotated[
         Literal[
+            "before_joining",
+            "not_reached",
             "redacted",
             "expired",
             "kept_no_longer",

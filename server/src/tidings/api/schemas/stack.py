@@ -5,11 +5,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.broadcasts import SegmentName
 from tidings.api.schemas.ids import UserName
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notices import CategoryName, CountsShown, NoticeName, shows
 from tidings.api.schemas.shape import Shape
+from tidings.broadcasts.estimate import Reach
+from tidings.notices.broadcast import Announced, WideWish
 from tidings.notices.config import Inbox
+from tidings.notices.model import EVERYONE, Content
 from tidings.notices.read import Notice
 from tidings.notices.send import MAX_USERS, Sent, Wish
 
@@ -28,14 +32,23 @@ UnixSeconds = Annotated[int, Field(ge=0, le=9_999_999_999, examples=[1640995200]
 
 
 class AudiencesWanted(Shape):
-    kind: Literal["users"] = "users"
+    """Named users, everyone, or a segment. To the latter two nothing is copied."""
+
+    kind: Literal["users", "everyone", "segment"] = "users"
     label: Label | None = None
-    uids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
+    uids: Annotated[list[UserName], Field(max_length=MAX_USERS, default_factory=list)]
+    segment: SegmentName | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.kind == "users") != bool(self.uids) or (self.kind == "segment") != (
+            self.segment is not None
+        ):
+            raise ValueError("`uids` go with the kind `users`, `segment` with the kind `segment`")
+        return self
 
 
 class StackNotice(Shape):
-    """`audiences.kind` is `users`: the others come with broadcasts."""
-
     model_config = shows(_SENT)
 
     audiences: AudiencesWanted
@@ -43,6 +56,16 @@ class StackNotice(Shape):
     category: CategoryName | None = None
     sender: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     host_system_id: HostName | None = None
+
+    def wide_wish(self) -> WideWish:
+        return WideWish(
+            segment=self.audiences.segment,
+            message=self.message,
+            category=self.category,
+            sender=self.sender,
+            label=self.audiences.label,
+            host_system_id=self.host_system_id,
+        )
 
     def wish(self) -> Wish:
         return Wish(
@@ -58,13 +81,20 @@ class StackNotice(Shape):
 class StackSent(Shape):
     model_config = shows({"id": _ID, "job": _ID, "recipients": 2})
 
+    """Of a broadcast `job` is empty, since nothing is left to be done, and `recipients` an estimate."""
+
     id: str
     job: str
     recipients: int
+    sequence: int | None = None
 
     @classmethod
     def of(cls, sent: Sent) -> Self:
         return cls(id=sent.notice, job=sent.job, recipients=sent.total)
+
+    @classmethod
+    def of_broadcast(cls, sent: Announced, reach: Reach) -> Self:
+        return cls(id=sent.notice, job="", recipients=reach.users, sequence=sent.reached.sequence)
 
 
 class StackNamed(Shape):
@@ -99,7 +129,7 @@ class StackMark(Shape):
 class Audiences(Shape):
     """`uids`: of all who got it a user sees himself."""
 
-    kind: Literal["users"]
+    kind: Literal["users", "everyone", "segment"]
     label: str | None = None
     uids: list[str]
 
@@ -123,12 +153,18 @@ class StackRow(Shape):
             host_system_id=row.host_system_id,
             category=inbox.name_of(row.category),
             sender=content.sender,
-            audiences=Audiences(kind="users", label=content.label, uids=[user]),
+            audiences=Audiences(kind=_kind(content), label=content.label, uids=[user]),
             received=row.sent_ms // 1000,
             delivered=(row.delivered_ms or 0) // 1000,
             readat=None if notice.read_ms is None else notice.read_ms // 1000,
             message=notice.message,
         )
+
+
+def _kind(content: Content) -> Literal["users", "everyone", "segment"]:
+    if content.reach is None:
+        return "users"
+    return "everyone" if content.reach == EVERYONE else "segment"
 
 
 class StackRows(Shape):

@@ -198,6 +198,8 @@ def _job_item(job: Job) -> dict[str, Value]:
         "version": job.version,
         "created_at": time_text(job.created_ms),
         "updated_at": time_text(job.updated_ms or job.created_ms),
+        "starts": job.starts_ms,
+        "percent": job.percent,
     }
 
 
@@ -224,6 +226,8 @@ def _job_of(tenant: TenantId, job: JobId, item: Item) -> Job:
         state=JobState(item["state"]),
         updated_ms=time_ms(item["updated_at"]),
         version=int(item["version"]),
+        starts_ms=int(item.get("starts", 0)),
+        percent=int(item.get("percent", 0)),
     )
 
 

@@ -4,6 +4,14 @@ from tidings.notices.store.config_news import RedisConfigNews
 from tidings.notices.store.contents import DynamoContents
 from tidings.notices.store.directory import DynamoDirectory
 from tidings.notices.store.inboxes import DynamoInboxes
+from tidings.notices.store.readers import DynamoReaders
 from tidings.notices.store.shelf import DynamoShelf
 
-__all__ = ["DynamoContents", "DynamoDirectory", "DynamoInboxes", "DynamoShelf", "RedisConfigNews"]
+__all__ = [
+    "DynamoContents",
+    "DynamoDirectory",
+    "DynamoInboxes",
+    "DynamoReaders",
+    "DynamoShelf",
+    "RedisConfigNews",
+]

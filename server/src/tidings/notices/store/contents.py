@@ -137,6 +137,8 @@ def _item(tenant: TenantId, content: Content, at: int) -> dict[str, Value]:
         "count": content.count,
         "expires_at_ms": content.expires_ms,
         "redacted": content.redacted_ms,
+        "reach": content.reach,
+        "tracked": content.is_tracked or None,
     }
     return {name: value for name, value in item.items() if value is not None}
 
@@ -158,6 +160,8 @@ def _content_of(item: Item) -> Content:
         expires_ms=None if expires is None else int(expires),
         redacted_ms=None if redacted is None else int(redacted),
         recall=item.get("recall"),
+        reach=item.get("reach"),
+        is_tracked=bool(item.get("tracked", False)),
     )
 
 

@@ -1,11 +1,11 @@
-"""Rows, counts and what expires as items of `inbox`, and back. What is empty is left out."""
+"""Rows, counts, what expires and broadcast states as items of `inbox`, and back. What is empty is left out."""
 
-from tidings.notices.model import Counts, Expiring, NoticeId, Owner, Row
+from tidings.notices.model import Counts, Expiring, NoticeId, Owner, Row, Wide
 from tidings.platform.dynamo.values import Item, Value
-from tidings.tables.items.inbox import COUNTS_SORT, EXPIRING_SORT, OF_USER, ROW_SORT
+from tidings.tables.items.inbox import COUNTS_SORT, EXPIRING_SORT, OF_USER, ROW_SORT, STATE_SORT
 from tidings.tables.keys import KeyTemplate
 
-COUNTS_KEY = COUNTS_SORT.render()
+COUNTS_KEY, STATE_KEY = COUNTS_SORT.render(), STATE_SORT.render()
 FIRST_ROW, FIRST_COUNTS, AFTER_EXPIRING = (KeyTemplate(text).render() for text in ("m#", "c#", "e$"))
 _TIMES = {
     "delivered": "delivered_ms",
@@ -114,4 +114,41 @@ def expiring_of(item: Item) -> Expiring:
         category=int(item["category"]),
         since_ms=int(item["since"]),
         delivered_ms=int(item["delivered"]),
+    )
+
+
+def wide_item(owner: Owner, wide: Wide) -> dict[str, Value]:
+    """A set has members, or it is not there."""
+    item: dict[str, Value] = {
+        "PK": partition(owner),
+        "SK": STATE_KEY,
+        "joined": wide.joined,
+        "version": wide.version,
+        "last_updated": wide.updated_ms,
+    }
+    if wide.read_before:
+        item["read_before"] = wide.read_before
+    if wide.seen_before:
+        item["seen_before"] = wide.seen_before
+    item |= {name: each for name, each in (("read", wide.read), ("archived", wide.archived)) if each}
+    for name, numbers in (("unread", wide.unread), ("category_read_before", wide.category_read_before)):
+        if numbers:
+            item[name] = {str(key): value for key, value in numbers.items()}
+    return item
+
+
+def wide_of(item: Item) -> Wide:
+    numbers = {
+        name: {int(key): int(value) for key, value in item.get(name, {}).items()}
+        for name in ("unread", "category_read_before")
+    }
+    return Wide(
+        joined=int(item["joined"]),
+        read_before=int(item.get("read_before", 0)),
+        seen_before=int(item.get("seen_before", 0)),
+        read=frozenset(item.get("read", ())),
+        archived=frozenset(item.get("archived", ())),
+        updated_ms=int(item["last_updated"]),
+        version=int(item["version"]),
+        **numbers,
     )

@@ -3,10 +3,21 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from tidings.kernel.ids import TenantId, UserId, first_ulid
-from tidings.notices.model import UNCATEGORISED, Change, Counts, InboxId, NoticeId, Owner, Row, Standing
+from tidings.notices.model import (
+    UNCATEGORISED,
+    Change,
+    Counts,
+    InboxId,
+    NoticeId,
+    Owner,
+    Row,
+    Standing,
+    Wide,
+)
 from tidings.notices.ports import Deed, Given, RowPage
 from tidings.notices.rules import expiring_of
 from tidings.notices.store import items
+from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.outcomes import unread, unwritten
@@ -63,8 +74,9 @@ class DynamoShelf:
         counts = next(
             (items.counts_of(item) for item in page.items if item["SK"] == items.COUNTS_KEY), Counts()
         )
+        wide = next((items.wide_of(item) for item in page.items if item["SK"] == items.STATE_KEY), None)
         found = tuple(items.expiring_of(item) for item in page.items if item["SK"].startswith("e#"))
-        return Standing(counts, found, is_cut=page.start is not None)
+        return Standing(counts, found, is_cut=page.start is not None, wide=wide)
 
     async def rows(self, owner: Owner, ids: Collection[NoticeId]) -> Mapping[NoticeId, Row]:
         keys = [items.row_key(owner, notice) for notice in ids]
@@ -105,32 +117,43 @@ class DynamoShelf:
             unread(error)
         return [row for row in found if row.sent_ms < at_ms]
 
+    async def join(self, owner: Owner, wide: Wide) -> bool:
+        try:
+            await self._client.put(
+                patterns.JOIN, items.wide_item(owner, wide), condition=_ABSENT, repeatable=True
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            unwritten(error)
+        return True
+
     async def commit(self, owner: Owner, deed: Deed, change: Change) -> bool:
-        counts, condition = items.counts_item(owner, change.counts), _as_read(change.version)
+        heads = [*_counts_put(owner, change), *_wide_put(owner, change)]
         rest = [
             *(Put(table=_TABLE, item=items.row_item(owner, row)) for row in change.rows),
             *(Put(table=_TABLE, item=items.expiring_item(owner, each)) for each in change.expiring),
             *(Delete(table=_TABLE, key=items.expiring_key(owner, each)) for each in change.dropped),
         ]
-        values: dict[str, Value] | None = {":v": change.version} if change.version else None
         try:
-            if not rest:
-                # safe to repeat: after doubt it finds its own version there, and is told so
-                await self._client.put(
-                    patterns.MARK_ALL, counts, condition=condition, values=values, repeatable=True
-                )
-                return True
-            first = Put(table=_TABLE, item=counts, condition=condition, values=values)
-            await self._client.transact_write(_OF_DEED[deed], [first, *rest], repeatable=True)
+            if len(heads) == 1 and not rest:
+                await self._put(patterns.MARK_ALL if change.wide is None else patterns.CHANGE_STATE, heads[0])
+            else:
+                pattern = _OF_DEED[deed] if rest else patterns.MARK_BOTH
+                await self._client.transact_write(pattern, [*heads, *rest], repeatable=True)
         except ConditionFailedError:
             return False
         except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
+            if any(reason.is_condition for reason in cancelled.reasons[: len(heads)]):
                 return False
             unwritten(cancelled)
         except DynamoError as error:
             unwritten(error)
         return True
+
+    async def _put(self, pattern: AccessPattern, put: Put) -> None:
+        """Safe to repeat: after doubt it finds its own version there, and is told so."""
+        await self._client.put(pattern, put.item, condition=put.condition, values=put.values, repeatable=True)
 
     async def rows_of(
         self, tenant: TenantId, inbox: InboxId, notice: NoticeId, users: Sequence[UserId]
@@ -180,5 +203,19 @@ def _not_given(cancelled: TransactionCancelledError) -> Given | Counts:
     return items.counts_of(counts.item)
 
 
-def _as_read(version: int) -> str:
-    return "version = :v" if version else _ABSENT
+def _counts_put(owner: Owner, change: Change) -> list[Put]:
+    if change.counts is None:
+        return []
+    return [_if_as_read(items.counts_item(owner, change.counts), change.version)]
+
+
+def _wide_put(owner: Owner, change: Change) -> list[Put]:
+    if change.wide is None:
+        return []
+    return [_if_as_read(items.wide_item(owner, change.wide), change.wide.version - 1)]
+
+
+def _if_as_read(item: dict[str, Value], version: int) -> Put:
+    if not version:
+        return Put(table=_TABLE, item=item, condition=_ABSENT)
+    return Put(table=_TABLE, item=item, condition="version = :v", values={":v": version})

@@ -15,6 +15,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.exit_codes import ExitCode
 
 COMMANDS = {
+    "broadcast": "Notices to everyone or to a segment: send, ramp, halt, recall, ask beforehand.",
     "config": "What is set, where it came from, and what can be set.",
     "dev": "Everything at once on this machine: engines, processes, people to try with.",
     "doctor": "What is wrong with this installation, why it matters, what to do.",
@@ -24,6 +25,7 @@ COMMANDS = {
     "run": "A process of Tidings, in the foreground: the REST edge.",
     "protocol": "What Tidings speaks, as documents for clients.",
     "relay": "What the relay can't put right by itself: the repair job.",
+    "segment": "Who broadcasts are for: predicates over profiles, and lists in versions.",
     "tables": "The DynamoDB tables: plan, apply, check.",
     "tenant": "Tenants: what they have set, their keys and API keys.",
     "token": "Users' tokens: mint one to try, or see why one is refused.",

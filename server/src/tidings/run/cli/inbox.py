@@ -72,7 +72,7 @@ def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
     def wish(before: Inbox | None) -> Wanted:
         return _changed(wanted_of(before) if before else Wanted(title=inbox), given)
 
-    _show(_run(lambda cases: cases.inboxes.set(TenantId(tenant), inbox, wish)))
+    _show(run_cases(lambda cases: cases.inboxes.set(TenantId(tenant), inbox, wish)))
 
 
 @group.command()
@@ -80,14 +80,14 @@ def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
 @click.argument("inbox")
 def show(tenant: str, inbox: str) -> None:
     """What INBOX of TENANT is."""
-    _show(_run(lambda cases: cases.inboxes.read(TenantId(tenant), inbox)))
+    _show(run_cases(lambda cases: cases.inboxes.read(TenantId(tenant), inbox)))
 
 
 @group.command(name="list")
 @click.argument("tenant")
 def list_(tenant: str) -> None:
     """The inboxes of TENANT."""
-    found: Sequence[Inbox] = _run(lambda cases: cases.inboxes.listed(TenantId(tenant)))
+    found: Sequence[Inbox] = run_cases(lambda cases: cases.inboxes.listed(TenantId(tenant)))
     table = Table("inbox", "title", "categories", "retention", box=None)
     for each in found:
         kept = "for ever" if each.retention_days is None else f"{each.retention_days} days"
@@ -119,8 +119,8 @@ def send(
 ) -> None:
     """Send a notice to named users; `tidings job watch` tells how far it is."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
-    wish = Wish(uids=[UserId(user) for user in named], message=_object(message), category=category)
-    sent = _run(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
+    wish = Wish(uids=[UserId(user) for user in named], message=object_of(message), category=category)
+    sent = run_cases(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
     click.echo(f"notice {sent.notice}\njob    {sent.job}\nusers  {sent.total}")
 
 
@@ -132,9 +132,9 @@ def send(
 def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
     """Which notices make up USER's counts, and why the others do not."""
     owner = Owner(TenantId(tenant), UserId(user), check_inbox_id(inbox))
-    explained = _run(lambda cases: cases.read.explain(owner, limit))
-    counts = explained.sheet.counts
-    click.echo(f"unread {counts.total}, unseen {counts.unseen}")
+    explained = run_cases(lambda cases: cases.read.explain(owner, limit))
+    sheet = explained.sheet
+    click.echo(f"unread {sheet.total}, unseen {sheet.unseen}")
     table = Table("notice", "counted", "why", "since", box=None)
     for row, is_counted, why, at_ms in explained.reasons:
         table.add_row(row.id, "yes" if is_counted else "", why.value, time_text(at_ms))
@@ -167,7 +167,7 @@ async def _redis(settings: Settings) -> AsyncIterator[Redis]:
         await redis.close()
 
 
-def _run[T](act: Callable[[NoticeCases], Awaitable[T]]) -> T:
+def run_cases[T](act: Callable[[NoticeCases], Awaitable[T]]) -> T:
     async def acted() -> T:
         async with open_cases() as cases:
             return await act(cases)
@@ -180,7 +180,7 @@ def _changed(wanted: Wanted, given: _Given) -> Wanted:
         "title": given["title"],
         "description": given["description"],
         "categories": given["category"] or None,
-        "schema": _object(given["schema_file"].read_text()) if given["schema_file"] else None,
+        "schema": object_of(given["schema_file"].read_text()) if given["schema_file"] else None,
         "retention_days": given["retention_days"],
         "expires_after_s": given["expires_after_s"],
         "default_category": given["default_category"],
@@ -194,7 +194,7 @@ def _changed(wanted: Wanted, given: _Given) -> Wanted:
     )
 
 
-def _object(text: str) -> dict[str, Any]:
+def object_of(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:

@@ -43,6 +43,11 @@ LISTED_SORT = KeyTemplate("jb#{job}")
 DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
 DUE = KeyTemplate("t#_Q#{shard}")
 OF_NOTICE = KeyTemplate("t#{tenant}M#{notice}")
+OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
+ENTRY_SORT = KeyTemplate("b#{sequence:012d}")
+SEGMENT_SORT = KeyTemplate("sg#{segment}")
+STATE_SORT = KeyTemplate("c#*#b")
+READER_SORT = KeyTemplate("r#{user}")
 OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
 
 NOTICE = Text(PART_BYTES["notice"])
@@ -83,8 +88,8 @@ CONFIGURATION = (
     Item(
         "segment",
         OF_TENANT,
-        KeyTemplate("sg#{segment}"),
-        {**_CHANGED, "predicate": Blob(8 * 1024), "list": Text(64), "active": VERSION},
+        SEGMENT_SORT,
+        {**_CHANGED, "predicate": Blob(8 * 1024), "list": Flag(), "active": VERSION, "newest": VERSION},
         max_bytes=9 * 1024,
         holds="a predicate, or a list and its active version",
     ),
@@ -93,30 +98,34 @@ PROFILE = Item(
     "profile",
     OF_BUCKET,
     PROFILE_SORT,
-    {**_CHANGED, "attributes": Blob(4 * 1024), "lists": MapOf(64, 64, VERSION)},
-    max_bytes=10 * 1024,
+    {
+        **_CHANGED,
+        "since": MS,
+        "attributes": Blob(4 * 1024),
+        "lists": MapOf(64, PART_BYTES["segment"], VERSION),
+        # the version before: who is in both is in whichever is active
+        "lists_before": MapOf(64, PART_BYTES["segment"], VERSION),
+    },
+    max_bytes=15 * 1024,
     holds="attributes and lists of a user; all of them are the tenant's directory",
 )
 BROADCAST_ENTRY = Item(
     "broadcast entry",
-    KeyTemplate("t#{tenant}B#{inbox}"),
-    KeyTemplate("b#{sequence:012d}"),
+    OF_LOG,
+    ENTRY_SORT,
     {
         "kind": Text(16),
+        "id": NOTICE,
         "notice": NOTICE,
-        "content_version": Number(4),
+        "at": MS,
         "category": Number(3),
         "segment": Text(PART_BYTES["segment"]),
-        "hashes": ListOf(2, Number(10)),
-        "refers_to": BROADCAST,
-        "client_message_id": Text(PART_BYTES["host_key"]),
-        "fingerprint": Blob(32),
+        "hashes": ListOf(2, Number(5)),
         "expires_at_ms": MS,
-        "created_at": TIME,
-        "ttl": SECONDS,
+        "tracked": Flag(),
     },
     max_bytes=1024,
-    holds="publish, ramp, redact, amend, in order",
+    holds="publish, ramp, halt, redact, in order; never deleted, or a sequence would be given twice",
 )
 CONTENT = Item(
     "content",
@@ -137,9 +146,19 @@ CONTENT = Item(
         "count": Number(6),
         "expires_at_ms": MS,
         "redacted": MS,
+        "reach": Text(PART_BYTES["segment"]),
+        "tracked": Flag(),
     },
     max_bytes=34 * 1024,
     holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
+)
+READER = Item(
+    "reader of a broadcast",
+    OF_NOTICE,
+    READER_SORT,
+    {"at": MS},
+    max_bytes=1024,
+    holds="that a user has read a broadcast that was sent to be tracked",
 )
 KEY = Item(
     "idempotency key",
@@ -191,18 +210,20 @@ COUNTS = Item(
 STATE = Item(
     "broadcast state",
     OF_USER,
-    KeyTemplate("c#*#b"),
+    STATE_SORT,
     {
         "joined": BROADCAST,
         "read_before": BROADCAST,
         "category_read_before": MapOf(CATEGORIES, 3, BROADCAST),
+        "seen_before": BROADCAST,
         "read": SetOf(LIVE_BROADCASTS, BROADCAST),
-        "unread": SetOf(LIVE_BROADCASTS, BROADCAST),
+        # with the time: a mark of all up to an earlier one leaves it unread
+        "unread": MapOf(LIVE_BROADCASTS, 12, MS),
         "archived": SetOf(LIVE_BROADCASTS, BROADCAST),
         "version": VERSION,
         "last_updated": MS,
     },
-    max_bytes=20 * 1024,
+    max_bytes=40 * 1024,
     holds="what the user did with broadcasts: join point, watermarks, sets",
 )
 EXPIRING = Item(
@@ -227,6 +248,8 @@ JOBS = (
             "total": Number(10),
             "chunks": Number(6),
             "source": NOTICE,
+            "starts": MS,
+            "percent": Number(3),
             "ttl": SECONDS,
         },
         max_bytes=1024,
@@ -267,4 +290,16 @@ JOBS = (
         holds="a job that waits for its time or runs",
     ),
 )
-INBOX = (*CONFIGURATION, PROFILE, BROADCAST_ENTRY, CONTENT, KEY, DIRECT, COUNTS, STATE, EXPIRING, *JOBS)
+INBOX = (
+    *CONFIGURATION,
+    PROFILE,
+    BROADCAST_ENTRY,
+    CONTENT,
+    READER,
+    KEY,
+    DIRECT,
+    COUNTS,
+    STATE,
+    EXPIRING,
+    *JOBS,
+)

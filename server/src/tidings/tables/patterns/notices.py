@@ -66,29 +66,21 @@ APPEND_BROADCAST = put(
     "inbox.append_broadcast",
     INBOX,
     "t#TB#I, b#head + 1, if absent",
-    "Append to the broadcast log: publish, ramp, redact, amend.",
+    "Append to the broadcast log: publish, ramp, halt, redact.",
 )
-READ_BROADCAST_HEAD = query(
-    "inbox.read_broadcast_head",
+OPEN_BROADCASTS = query(
+    "inbox.open_broadcasts",
     INBOX,
-    "t#TB#I, begins with b#, descending, limit 1",
-    Role.RECORDS,
-    "The head, before an append.",
+    "t#TB#I, begins with b#, descending",
+    Role.DELIVERS,
+    "The last 90 days of the log, where Redis has no snapshot of it.",
 )
 FOLLOW_BROADCASTS = query(
     "inbox.follow_broadcasts",
     INBOX,
     "t#TB#I, b# > n",
     Role.DELIVERS,
-    "A process's copy of the log moves on: at most once a second, whatever its number of readers.",
-    consistency=Consistency.EVENTUAL,
-)
-CATCH_UP_BROADCASTS = query(
-    "inbox.catch_up_broadcasts",
-    INBOX,
-    "t#TB#I, b# > n",
-    Role.DELIVERS,
-    "The same for a read that asks for `at_least`, and after a failed append.",
+    "A process's copy of the log moves on: at most once a second, whatever its number of readers; before an append.",
 )
 
 PUT_CONTENT = transact(
@@ -123,6 +115,21 @@ REDACT_CONTENT = transact(
     (INBOX,),
     "t#TM#id: v#0000 if version = n, v#0001 … v#n deleted",
     "Empty a notice: who reads it from now on finds nothing.",
+)
+
+NOTE_READER = batch_write(
+    "inbox.note_reader",
+    INBOX,
+    "(t#TM#id, r#U) of each",
+    "A user reads broadcasts that were sent to be tracked: before his state says so.",
+)
+LIST_READERS = query(
+    "inbox.list_readers",
+    INBOX,
+    "t#TM#id, begins with r#, limit",
+    Role.SHOWS,
+    "Who has read a broadcast.",
+    consistency=Consistency.EVENTUAL,
 )
 
 DELIVER = transact(
@@ -173,6 +180,12 @@ MARK_ALL = put(
     "t#TU#U#I, c#*, if version = n",
     "Mark all read or seen before a time: the watermark and the recounted rest.",
 )
+MARK_BOTH = transact(
+    "inbox.mark_both",
+    (INBOX,),
+    "t#TU#U#I: c#* if version = n, c#*#b if version = m",
+    "Mark all read or seen before a time, where notices of both kinds are to be marked.",
+)
 RECOUNT = query(
     "inbox.recount",
     INBOX,
@@ -183,7 +196,7 @@ RECOUNT = query(
 JOIN = put(
     "inbox.join", INBOX, "t#TU#U#I, c#*#b, if absent", "The join point, at a user's first look at an inbox."
 )
-CHANGE_STATE = update(
+CHANGE_STATE = put(
     "inbox.change_state",
     INBOX,
     "t#TU#U#I, c#*#b, if version = n",

@@ -12,8 +12,10 @@ from tidings.wire.fields import Data, Milliseconds
 from tidings.wire.frames.shape import Asked, Body
 
 _NOTICE: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)"
+_PAGE_END: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}(\.[0-9]{1,12})?$(?!\n)"
 InboxName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
 NoticeName = Annotated[str, Meta(pattern=_NOTICE)]
+PageEnd = Annotated[str, Meta(pattern=_PAGE_END)]
 CategoryName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
 NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
 
@@ -29,7 +31,7 @@ class Notices(Asked, frozen=True, kw_only=True):
 
     inbox: InboxName
     limit: Annotated[int, Meta(ge=1, le=MAX_NOTICE_PAGE)] = 20
-    below: NoticeName | None = None
+    below: PageEnd | None = None
     category: CategoryName | None = None
     is_unread: bool = False
     is_archived: bool = False

@@ -1,0 +1,111 @@
+"""Broadcasts: what one costs whatever its users, and what a look at the counts costs against hundreds of live ones."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from fixtures.engines import Space
+from fixtures.inboxes import DEFAULT
+from fixtures.notices import Notices
+from fixtures.tables import REGION, Tables
+
+from tidings.broadcasts import rules
+from tidings.broadcasts.model import LONGEST_MS, PARTS, Draft, LogId
+from tidings.kernel.ids import UserId, new_ulid
+from tidings.notices.broadcast import WideWish
+from tidings.notices.model import Owner, Wide
+from tidings.notices.read import Read
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+
+MESSAGE = {"title": "New Feature Available", "body": "Check out our latest feature..."}
+SEGMENTS = 10
+READERS = 200
+EXCEPTIONS = 200
+AT_ONCE = 16
+
+
+class Looks(NamedTuple):
+    cpu_ms: float
+    calls: float
+    per_s: float
+    log_reads_per_s: float
+
+
+class Figures(NamedTuple):
+    write_units: float
+    everyone: Looks
+    segments: Looks
+    twice_as_many: Looks
+
+
+def units(client: Client) -> float:
+    return sum(count.value for count in client.ledger if count.name == "write_units")
+
+
+def calls(client: Client, pattern: str | None = None) -> float:
+    return sum(
+        count.value
+        for count in client.ledger
+        if count.name == "calls" and (pattern is None or count.pattern == pattern)
+    )
+
+
+async def fill(at: Notices, count: int, segments: int) -> None:
+    """So many live; a half of them for segments, if there are any."""
+    log, ends_ms = LogId(at.tenant, DEFAULT), at.clock.now_ms() + LONGEST_MS
+    for number in range(segments):
+        predicate = {"attribute": "group", "in": [f"g{number}", "all"]}
+        await at.cases.wide.segments.set_predicate(at.tenant, f"s{number}", predicate)
+    for number in range(count):
+        segment = f"s{number % segments}" if segments and number % 2 else None
+        draft = Draft(notice=new_ulid(), category=number % 3, segment=segment, expires_ms=ends_ms)
+        await at.cases.wide.append(log, rules.step(draft, PARTS))
+
+
+async def settle(at: Notices) -> list[Owner]:
+    """Readers who have done something to 200 broadcasts each."""
+    owners = [at.owner(f"reader-{number:03d}") for number in range(READERS)]
+    shelf = at.cases.mark._book.shelf  # noqa: SLF001 - to fill it quickly
+    for owner in owners:
+        done = frozenset(range(2, 2 * EXCEPTIONS + 2, 2))
+        await shelf.join(owner, Wide(read=done, version=1, updated_ms=at.clock.now_ms()))
+        await at.cases.wide.profiles.set(at.tenant, UserId(owner.user), {"group": "all"}, 0, 0)
+    return owners
+
+
+async def look(at: Notices, looks: int) -> Looks:
+    owners = await settle(at)
+    read: Read = at.cases.read
+    await read.counts(owners[0])
+    before, log_before = calls(at.client), calls(at.client, "inbox.follow_broadcasts")
+    cpu, began = time.process_time(), time.perf_counter()
+    todo = iter(range(looks))
+
+    async def some() -> None:
+        for number in todo:
+            await read.counts(owners[number % READERS])
+
+    await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+    used, took = time.process_time() - cpu, time.perf_counter() - began
+    log_reads = calls(at.client, "inbox.follow_broadcasts") - log_before
+    return Looks(used / looks * 1000, (calls(at.client) - before) / looks, looks / took, log_reads / took)
+
+
+async def run(tables: Tables, key_file: Path, looks: int) -> Figures:
+    async def measured(count: int, segments: int) -> tuple[float, Looks]:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            at = Notices(client, Space().tenant, key_file)
+            await at.make_inbox()
+            # the first one makes the tenant's data key
+            await at.cases.broadcast(at.tenant, DEFAULT, WideWish(message=MESSAGE))
+            await fill(at, count - 2, segments)
+            before = units(client)
+            await at.cases.broadcast(at.tenant, DEFAULT, WideWish(message=MESSAGE), "a-key")
+            return units(client) - before, await look(at, looks)
+
+    written, everyone = await measured(500, 0)
+    _, segments = await measured(500, SEGMENTS)
+    _, twice = await measured(1_000, SEGMENTS)
+    return Figures(written, everyone, segments, twice)

@@ -1,0 +1,305 @@
+"""Broadcasts, segments and profiles over HTTP: what a tenant's server says and hears."""
+
+from typing import Annotated, Literal, Self
+
+from fastapi import Path
+from pydantic import Field, JsonValue
+from pydantic.config import JsonDict
+
+from tidings.api.schemas.chat_list import SpelledTime
+from tidings.api.schemas.ids import UserName
+from tidings.api.schemas.inboxes import HostName, Label, Message
+from tidings.api.schemas.notices import CategoryName, shows
+from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
+from tidings.broadcasts.estimate import Reach
+from tidings.broadcasts.model import PARTS, STALE_MS, Profile, Reached, Segment
+from tidings.broadcasts.people import MAX_ATTRIBUTES
+from tidings.broadcasts.segments import MAX_LISTED
+from tidings.kernel.clock import time_text
+from tidings.notices.broadcast import ALL_AT_ONCE, MAX_STEPS, Announced, Step, WideWish
+from tidings.notices.cost import Price
+from tidings.notices.model import EVERYONE, Content
+from tidings.notices.ports import ReaderPage
+
+_ID, _AT = "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "2026-11-15T02:11:21.957Z"
+_BROADCAST: JsonDict = {
+    "id": _ID,
+    "percent": 100,
+    "sequence": 7,
+    "visible_from": _AT,
+    "is_halted": False,
+    "broadcasts_up_to": 7,
+}
+_PREDICATE: JsonDict = {"all": [{"attribute": "plan", "in": ["pro", "team"]}]}
+_SEGMENT: JsonDict = {"name": "pros", "predicate": _PREDICATE, "version": 1, "updated_at": _AT}
+_PROFILE: JsonDict = {"attributes": {"plan": "pro"}, "created_at": _AT}
+_ESTIMATE: JsonDict = {
+    "reach": 25_600,
+    "low": 20_582,
+    "high": 30_618,
+    "seen": 400,
+    "write_units": 6,
+    "dollars": 0.000004,
+    "copied_write_units": 102_400,
+    "copied_dollars": 0.064,
+}
+
+SegmentName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="A segment's name.", examples=["pros"]),
+]
+SegmentInPath = Annotated[
+    str,
+    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="A segment's name.", examples=["pros"]),
+]
+Percent = Annotated[int, Field(ge=1, le=100, description="Of its users.", examples=[25])]
+
+
+class RampStep(Shape):
+    percent: Percent
+    after_s: Annotated[int, Field(ge=0, le=90 * 86_400, description="After its start.")] = 0
+
+
+class NewBroadcast(Shape):
+    """To everyone, or to a segment. Nothing is copied: users find it in their inbox when they look."""
+
+    model_config = shows(
+        {"message": {"title": "We are back"}},
+        {
+            "message": {"title": "Try it"},
+            "segment": "pros",
+            "starts_at": "2026-12-01T08:00:00Z",
+            "ramp": [{"percent": 5}, {"percent": 100, "after_s": 3600}],
+        },
+    )
+
+    message: Message
+    segment: SegmentName | None = None
+    category: CategoryName | None = None
+    sender: Annotated[str, Field(min_length=1, max_length=64, examples=["admin_user"])] | None = None
+    label: Label | None = None
+    host_system_id: HostName | None = None
+    is_unique: Annotated[bool, Field(description="`host_system_id` may be there once in the inbox.")] = False
+    starts_at: SpelledTime | None = None
+    expires_at: Annotated[SpelledTime | None, Field(description="90 days after its start at the latest.")] = (
+        None
+    )
+    ramp: Annotated[list[RampStep], Field(min_length=1, max_length=MAX_STEPS)] | None = None
+    track_reads: Annotated[bool, Field(description="Note who reads it, by one write each.")] = False
+
+    def wish(self) -> WideWish:
+        steps = (
+            ALL_AT_ONCE
+            if self.ramp is None
+            else tuple(Step(each.percent, each.after_s) for each in self.ramp)
+        )
+        return WideWish(
+            message=self.message,
+            segment=self.segment,
+            category=self.category,
+            sender=self.sender,
+            label=self.label,
+            host_system_id=self.host_system_id,
+            is_unique=self.is_unique,
+            starts_ms=_ms(self.starts_at),
+            expires_ms=_ms(self.expires_at),
+            steps=steps,
+            tracks_reads=self.track_reads,
+        )
+
+
+def _ms(at: SpelledTime | None) -> int | None:
+    return None if at is None else round(at.timestamp() * 1000)
+
+
+class BroadcastSent(Shape):
+    """Committed. Without a `sequence` it is yet to start; `jobs` are the steps that are to come."""
+
+    model_config = shows({"id": _ID, "jobs": [], "sequence": 7})
+
+    id: str
+    jobs: list[str]
+    sequence: Annotated[int | None, Field(description="A read with `at_least` of this has it.")] = None
+
+    @classmethod
+    def of(cls, announced: Announced) -> Self:
+        return cls(id=announced.notice, jobs=list(announced.jobs), sequence=announced.reached.sequence)
+
+
+class BroadcastShown(Shape):
+    """How far it is; and, once it was redacted, the proof: from `gone_by` on nobody sees it or counts it."""
+
+    model_config = shows(_BROADCAST, _BROADCAST | {"redacted_at": _AT, "gone_by": "2026-11-15T02:11:22.957Z"})
+
+    id: str
+    segment: str | None = None
+    percent: Annotated[int, Field(description="Of its users it is shown to; 0: it is yet to start.")]
+    sequence: int | None = None
+    visible_from: Time | None = None
+    expires_at: Time | None = None
+    is_halted: bool
+    redacted_at: Time | None = None
+    gone_by: Annotated[
+        Time | None, Field(description="`redacted_at` and the second that a copy may be old.")
+    ] = None
+    broadcasts_up_to: Annotated[int, Field(description="The last entry of the inbox's log.")]
+
+    @classmethod
+    def of(cls, content: Content, reached: Reached) -> Self:
+        redacted_ms = reached.redacted_ms or content.redacted_ms
+        return cls(
+            id=content.id,
+            segment=None if content.reach == EVERYONE else content.reach,
+            percent=reached.parts * 100 // PARTS,
+            sequence=reached.sequence,
+            visible_from=spell_if(reached.since_ms),
+            expires_at=spell_if(content.expires_ms),
+            is_halted=reached.is_halted,
+            redacted_at=spell_if(redacted_ms),
+            gone_by=spell_if(None if redacted_ms is None else redacted_ms + STALE_MS),
+            broadcasts_up_to=reached.head,
+        )
+
+
+class ReaderShown(Shape):
+    user: str
+    read_at: Time
+
+
+class ReadersShown(Shape):
+    """In the order of their names."""
+
+    model_config = shows({"readers": [{"user": "anna", "read_at": _AT}]})
+
+    readers: list[ReaderShown]
+    cursor: Cursor | None = None
+
+    @classmethod
+    def of(cls, page: ReaderPage, cursor: str | None) -> Self:
+        shown = [ReaderShown(user=each.user, read_at=time_text(each.at_ms)) for each in page.readers]
+        return cls(readers=shown, cursor=cursor)
+
+
+class RampWanted(Shape):
+    model_config = shows({"percent": 50})
+
+    percent: Percent
+
+
+class EstimateAsked(Shape):
+    model_config = shows({"segment": "pros"})
+
+    segment: SegmentName | None = None
+    percent: Percent = 100
+
+
+class EstimateShown(Shape):
+    """From one of 256 parts of the directory: 95 of 100 such answers have the truth between `low` and `high`."""
+
+    model_config = shows(_ESTIMATE)
+
+    reach: Annotated[int, Field(description="Users with a profile that would get it.")]
+    low: int
+    high: int
+    seen: Annotated[int, Field(description="Profiles that were looked at.")]
+    write_units: Annotated[int, Field(description="Of the broadcast, whatever its reach.")]
+    dollars: float
+    copied_write_units: Annotated[int, Field(description="If it were copied to each of them.")]
+    copied_dollars: float
+
+    @classmethod
+    def of(cls, reach: Reach, price: Price) -> Self:
+        return cls(
+            reach=reach.users,
+            low=reach.low,
+            high=reach.high,
+            seen=reach.seen,
+            write_units=price.write_units,
+            dollars=price.dollars,
+            copied_write_units=price.copied_write_units,
+            copied_dollars=price.copied_dollars,
+        )
+
+
+class SegmentWanted(Shape):
+    """Who is in it is asked whenever a user looks."""
+
+    model_config = shows({"predicate": _PREDICATE})
+
+    predicate: Annotated[dict[str, JsonValue], Field(examples=[_PREDICATE])]
+
+
+class SegmentShown(Shape):
+    model_config = shows(_SEGMENT)
+
+    name: str
+    kind: Literal["predicate", "list"] = "predicate"
+    predicate: dict[str, JsonValue] | None = None
+    active: Annotated[int | None, Field(description="The version of the list that holds.")] = None
+    newest: Annotated[int | None, Field(description="The version that was uploaded last.")] = None
+    version: int
+    updated_at: Time
+
+    @classmethod
+    def of(cls, segment: Segment) -> Self:
+        return cls(
+            name=segment.name,
+            kind="list" if segment.is_list else "predicate",
+            predicate=None if segment.predicate is None else dict(segment.predicate),
+            active=segment.active if segment.is_list else None,
+            newest=segment.newest if segment.is_list else None,
+            version=segment.version,
+            updated_at=time_text(segment.updated_ms),
+        )
+
+
+class SegmentsShown(Shape):
+    model_config = shows({"segments": [_SEGMENT]})
+
+    segments: list[SegmentShown]
+
+
+class UsersListed(Shape):
+    """Into the list's next version, or (a long list comes in several calls) into the `version` that is open."""
+
+    model_config = shows({"users": ["anna", "ben"]})
+
+    users: Annotated[list[UserName], Field(min_length=1, max_length=MAX_LISTED)]
+    version: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
+
+
+class VersionWanted(Shape):
+    model_config = shows({"version": 2})
+
+    version: Annotated[int, Field(ge=1, le=999_999_999, description="The newest, or the one before it.")]
+
+
+class ProfileWanted(Shape):
+    """All attributes anew. `created_at` is kept from the first time: what was sent before is not for him."""
+
+    model_config = shows(_PROFILE)
+
+    attributes: Annotated[dict[str, JsonValue], Field(max_length=MAX_ATTRIBUTES)]
+    created_at: SpelledTime | None = None
+
+    @property
+    def created_ms(self) -> int | None:
+        return _ms(self.created_at)
+
+
+class ProfileShown(Shape):
+    model_config = shows({"user": "anna", **_PROFILE, "lists": {"vip": 2}})
+
+    user: str
+    attributes: dict[str, JsonValue]
+    lists: Annotated[dict[str, int], Field(description="The newest version of each that names the user.")]
+    created_at: Time | None = None
+
+    @classmethod
+    def of(cls, profile: Profile) -> Self:
+        return cls(
+            user=profile.user,
+            attributes=dict(profile.attributes),
+            lists={name: newest for name, (newest, _) in profile.lists.items()},
+            created_at=spell_if(profile.created_ms or None),
+        )

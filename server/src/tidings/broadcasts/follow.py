@@ -1,0 +1,117 @@
+"""Copies of logs, in this process. A log is read when somebody asks for it and the copy is too old: never for nobody.
+
+A copy is at most `fresh_s` old when a reader takes it, and a log is read at most once in that time, however many readers
+there are; who asks for a sequence that the copy does not have yet makes it move at once.
+"""
+
+from collections import OrderedDict
+from functools import partial
+
+from tidings.broadcasts import rules
+from tidings.broadcasts.model import DAY_MS, LONGEST_MS, STALE_MS, Board, Entry, LogId, View
+from tidings.broadcasts.ports import Log, Snapshots
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.sharing import Shared
+
+FRESH_S = STALE_MS / 1000
+SNAPSHOT_EVERY = 25
+"""Entries: who finds himself so far ahead of what he last saw in Redis writes it anew."""
+
+
+class _Copy:
+    """`looked_at`: when the read began that made it."""
+
+    __slots__ = ("board", "looked_at", "snapshot_head")
+
+    def __init__(self, view: View, looked_at: float, snapshot_head: int) -> None:
+        self.board = Board(view)
+        self.looked_at = looked_at
+        self.snapshot_head = snapshot_head
+
+
+class Followers:
+    """Belongs to the event loop that it is used in. The copy that was used least recently goes first."""
+
+    def __init__(
+        self,
+        log: Log,
+        snapshots: Snapshots,
+        clock: Clock,
+        *,
+        fresh_s: float = FRESH_S,
+        count: int = 2_000,
+    ) -> None:
+        self._log = log
+        self._snapshots = snapshots
+        self._clock = clock
+        self._fresh_s = fresh_s
+        self._count = count
+        self._copies: OrderedDict[LogId, _Copy] = OrderedDict()
+        self._reads: Shared[LogId, _Copy] = Shared()
+
+    async def board(self, log: LogId, at_least: int = 0) -> Board:
+        """At most `fresh_s` old, and with `at_least` in it. Raises `after_above_head` if there is no such sequence."""
+        copy = self._copies.get(log)
+        if copy is None or self._clock.monotonic() >= copy.looked_at + self._fresh_s:
+            copy = await self._moved(log)
+        if copy.board.head < at_least:
+            copy = await self._caught_up(log)
+        if copy.board.head < at_least:
+            raise TidingsError(Code.AFTER_ABOVE_HEAD, f"The broadcasts end at {copy.board.head}.")
+        return copy.board
+
+    async def now(self, log: LogId) -> View:
+        """With everything that was appended before this call."""
+        return (await self._caught_up(log)).board.view
+
+    def append(self, log: LogId, entry: Entry) -> None:
+        """Of what this process has appended itself, if nothing is missing before it."""
+        copy = self._copies.get(log)
+        if copy is not None and copy.board.head + 1 == entry.sequence:
+            copy.board = Board(rules.moved(copy.board.view, [entry], self._clock.now_ms()))
+
+    def forget(self) -> None:
+        """All copies: as after a start."""
+        self._copies.clear()
+
+    async def _caught_up(self, log: LogId) -> _Copy:
+        """A read that was under way may have begun too early: then one more."""
+        asked_at = self._clock.monotonic()
+        copy = await self._moved(log)
+        return copy if copy.looked_at >= asked_at else await self._moved(log)
+
+    async def _moved(self, log: LogId) -> _Copy:
+        return await self._reads(log, partial(self._read, log))
+
+    async def _read(self, log: LogId) -> _Copy:
+        looked_at = self._clock.monotonic()
+        copy = self._copies.get(log)
+        if copy is None:
+            return await self._opened(log, looked_at)
+        self._copies.move_to_end(log)
+        entries = await self._log.after(log, copy.board.head)
+        copy.looked_at = looked_at
+        # meanwhile the copy may have moved by what this process appended
+        if news := [each for each in entries if each.sequence > copy.board.head]:
+            copy.board = Board(rules.moved(copy.board.view, news, self._clock.now_ms()))
+            self._snap(log, copy)
+        return copy
+
+    async def _opened(self, log: LogId, looked_at: float) -> _Copy:
+        kept, now_ms = await self._snapshots.read(log), self._clock.now_ms()
+        if kept is None:
+            entries = await self._log.since(log, now_ms - LONGEST_MS - DAY_MS)
+        else:
+            entries = await self._log.after(log, kept.head)
+        copy = _Copy(rules.moved(kept or View(), entries, now_ms), looked_at, kept.head if kept else 0)
+        self._copies[log] = copy
+        while len(self._copies) > self._count:
+            self._copies.popitem(last=False)
+        self._snap(log, copy)
+        return copy
+
+    def _snap(self, log: LogId, copy: _Copy) -> None:
+        if copy.board.head >= copy.snapshot_head + SNAPSHOT_EVERY:
+            copy.snapshot_head = copy.board.head
+            self._snapshots.write(log, copy.board.view)

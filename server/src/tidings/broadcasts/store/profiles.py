@@ -1,0 +1,136 @@
+"""Profiles of users: a tenant's directory, in 256 parts by the user's hash."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from tidings.broadcasts.model import Profile, bucket_of
+from tidings.broadcasts.ports import ProfilePage
+from tidings.kernel.clock import time_text
+from tidings.kernel.ids import TenantId, UserId
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, InvalidError
+from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.tables.items.inbox import OF_BUCKET, PROFILE_SORT
+from tidings.tables.patterns import notices as patterns
+
+_WRITERS = 16
+_PAGE = 500
+_HAS_LISTS = "lists = if_not_exists(lists, :no), lists_before = if_not_exists(lists_before, :no)"
+_IS_THERE = "updated_at = :now, created_at = if_not_exists(created_at, :now)"
+
+
+class DynamoProfiles:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def read(self, tenant: TenantId, user: UserId) -> Profile | None:
+        try:
+            item = await self._client.get(patterns.READ_PROFILE, _key(tenant, user))
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else _profile_of(item)
+
+    async def set(
+        self,
+        tenant: TenantId,
+        user: UserId,
+        attributes: Mapping[str, Any],
+        created_ms: int | None,
+        now_ms: int,
+    ) -> None:
+        await self._update(
+            tenant,
+            user,
+            f"SET attributes = :a, since = if_not_exists(since, :since), {_HAS_LISTS}, {_IS_THERE} ADD version :one",
+            {
+                ":a": msgspec.json.encode(attributes),
+                ":since": now_ms if created_ms is None else created_ms,
+                ":no": {},
+                ":now": time_text(now_ms),
+                ":one": 1,
+            },
+        )
+
+    async def enlist(
+        self, tenant: TenantId, users: Collection[UserId], name: str, version: int, now_ms: int
+    ) -> None:
+        gate = asyncio.Semaphore(_WRITERS)
+
+        async def one(user: UserId) -> None:
+            async with gate:
+                await self._enlist(tenant, user, name, version, now_ms)
+
+        await asyncio.gather(*map(one, users))
+
+    async def _enlist(self, tenant: TenantId, user: UserId, name: str, version: int, now_ms: int) -> None:
+        """The maps must be there before something is put into them: who has no profile gets an empty one."""
+        try:
+            await self._list(tenant, user, name, version)
+        except InvalidError:
+            made = {":no": {}, ":now": time_text(now_ms), ":one": 1}
+            await self._update(tenant, user, f"SET {_HAS_LISTS}, {_IS_THERE} ADD version :one", made)
+            await self._list(tenant, user, name, version)
+
+    async def _list(self, tenant: TenantId, user: UserId, name: str, version: int) -> None:
+        try:
+            await self._client.update(
+                patterns.WRITE_PROFILE,
+                _key(tenant, user),
+                "SET lists.#l = :v, lists_before.#l = if_not_exists(lists.#l, :none)",
+                condition="attribute_not_exists(lists.#l) OR lists.#l < :v",
+                names={"#l": name},
+                values={":v": version, ":none": 0},
+                repeatable=True,
+            )
+        except ConditionFailedError:
+            return  # he is in it already
+        except InvalidError:
+            raise
+        except DynamoError as error:
+            unwritten(error)
+
+    async def bucket(self, tenant: TenantId, bucket: int, below: UserId | None = None) -> ProfilePage:
+        query = Query(
+            condition="PK = :p",
+            values={":p": OF_BUCKET.render(tenant=tenant, bucket=bucket)},
+            limit=_PAGE,
+            start=None if below is None else _key(tenant, below),
+        )
+        try:
+            page = await self._client.query(patterns.WALK_DIRECTORY, query)
+        except DynamoError as error:
+            unread(error)
+        profiles = [_profile_of(item) for item in page.items]
+        return ProfilePage(profiles, profiles[-1].user if page.start is not None else None)
+
+    async def _update(self, tenant: TenantId, user: UserId, update: str, values: Attributes) -> None:
+        try:
+            await self._client.update(
+                patterns.WRITE_PROFILE, _key(tenant, user), update, values=values, repeatable=True
+            )
+        except DynamoError as error:
+            unwritten(error)
+
+
+def _key(tenant: TenantId, user: UserId) -> dict[str, Value]:
+    return {
+        "PK": OF_BUCKET.render(tenant=tenant, bucket=bucket_of(user)),
+        "SK": PROFILE_SORT.render(user=user),
+    }
+
+
+def _profile_of(item: Item) -> Profile:
+    newest, before = item.get("lists", {}), item.get("lists_before", {})
+    attributes = item.get("attributes")
+    return Profile(
+        user=UserId(item["SK"].partition("#")[2]),
+        attributes={} if attributes is None else msgspec.json.decode(attributes),
+        lists={name: (int(version), int(before.get(name, 0))) for name, version in newest.items()},
+        created_ms=int(item.get("since", 0)),
+        version=int(item["version"]),
+    )

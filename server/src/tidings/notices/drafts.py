@@ -1,0 +1,144 @@
+"""What both kinds of sends begin with: the words are held against the inbox, the keys claimed, the content put."""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, encode_ulid, ulid_ms
+from tidings.notices import payload
+from tidings.notices.config import Inbox
+from tidings.notices.inboxes import InboxReader
+from tidings.notices.model import Claim, Content, NoticeId, Origin
+from tidings.notices.ports import Claims, Contents, Keys
+from tidings.notices.read import place_of
+
+LATEST_MS = 10**13 - 1
+"""Keys have 13 digits for it."""
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """What is to be sent. `host_system_id`: its name in the sender's system, once per inbox if `is_unique`."""
+
+    message: Mapping[str, Any]
+    category: str | None = None
+    sender: str | None = None
+    label: str | None = None
+    host_system_id: str | None = None
+    is_unique: bool = False
+    expires_ms: int | None = None
+
+
+class Draft[W: Words](NamedTuple):
+    tenant: TenantId
+    inbox: Inbox
+    wish: W
+    body: bytes
+    claim: Claim
+    is_repeat: bool = False
+
+    @property
+    def sent_ms(self) -> int:
+        return ulid_ms(self.claim.notice)
+
+    @property
+    def expires_ms(self) -> int | None:
+        """As wished, or as the inbox says."""
+        lives_s = self.inbox.expires_after_s
+        return self.wish.expires_ms or (None if lives_s is None else self.sent_ms + lives_s * 1000)
+
+
+class Drafts:
+    """Every step may be repeated: a try with the same key goes on with the ids of the first."""
+
+    def __init__(
+        self, inboxes: InboxReader, contents: Contents, claims: Claims, *, keys: Keys, clock: Clock
+    ) -> None:
+        self._inboxes = inboxes
+        self._contents = contents
+        self._claims = claims
+        self._keys = keys
+        self._clock = clock
+
+    async def make[W: Words](self, tenant: TenantId, inbox: str, wish: W, key: str | None) -> Draft[W]:
+        found = await self._inboxes.of(tenant, inbox)
+        self._check(found, wish)
+        claim = await self._claim(tenant, found, wish)
+        draft = Draft(tenant, found, wish, payload.encode(wish.message), claim)
+        if key is not None:
+            draft = await self._claimed(draft, key)
+        if wish.is_unique:
+            await self._claim_host(draft)
+        return draft
+
+    async def put(
+        self,
+        draft: Draft[Any],
+        *,
+        count: int = 0,
+        expires_ms: int | None = None,
+        reach: str | None = None,
+        is_tracked: bool = False,
+    ) -> Content:
+        """The same again changes nothing."""
+        notice, wish, keys = draft.claim.notice, draft.wish, await self._keys.of(draft.tenant)
+        content = Content(
+            id=notice,
+            inbox=draft.inbox.id,
+            category=draft.inbox.code_to_send(wish.category),
+            version=1,
+            sealed=keys.seal(place_of(draft.tenant, notice), 1, draft.body),
+            created_ms=draft.sent_ms,
+            job=draft.claim.job,
+            count=count,
+            sender=wish.sender,
+            label=wish.label,
+            host_system_id=wish.host_system_id,
+            expires_ms=expires_ms,
+            reach=reach,
+            is_tracked=is_tracked,
+        )
+        await self._contents.put(draft.tenant, content)
+        return content
+
+    def _check(self, inbox: Inbox, wish: Words) -> None:
+        payload.check_message(inbox.schema, wish.message)
+        inbox.code_to_send(wish.category)
+        if wish.expires_ms is not None and not self._clock.now_ms() < wish.expires_ms <= LATEST_MS:
+            raise TidingsError(Code.REQUEST_INVALID, "A notice expires in the future, and before 2286.")
+        if wish.is_unique and wish.host_system_id is None:
+            raise TidingsError(Code.REQUEST_INVALID, "There is no `host_system_id` to be unique.")
+
+    async def _claim(self, tenant: TenantId, inbox: Inbox, wish: Words) -> Claim:
+        keys, now_ms = await self._keys.of(tenant), self._clock.now_ms()
+        said = f"{tenant}#{inbox.id}#notice#".encode() + _encode(wish)
+        return Claim(
+            notice=NoticeId(encode_ulid(now_ms, secrets.randbits(80))),
+            job=encode_ulid(now_ms, secrets.randbits(80)),
+            fingerprint=keys.fingerprint(said),
+            at_ms=now_ms,
+        )
+
+    async def _claimed[W: Words](self, draft: Draft[W], key: str) -> Draft[W]:
+        """With the ids of the first try. Raises `key_conflict` if that was another wish."""
+        first = await self._claims.claim(draft.tenant, draft.inbox.id, Origin.KEY, key, draft.claim)
+        if first is None:
+            return draft
+        if first.fingerprint != draft.claim.fingerprint:
+            raise TidingsError(Code.KEY_CONFLICT, "Something else was sent under this key.")
+        return draft._replace(claim=first, is_repeat=True)
+
+    async def _claim_host(self, draft: Draft[Any]) -> None:
+        host = draft.wish.host_system_id
+        first = await self._claims.claim(draft.tenant, draft.inbox.id, Origin.HOST, host, draft.claim)
+        if first is not None and first.notice != draft.claim.notice:
+            raise TidingsError(
+                Code.KEY_CONFLICT,
+                "There is a notice with this `host_system_id` in the inbox.",
+                details={"notice_id": first.notice},
+            )

@@ -1,0 +1,146 @@
+"""`tidings broadcast send | show | ramp | halt | recall | estimate`."""
+
+import click
+
+from tidings.broadcasts.model import PARTS, STALE_MS
+from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.ids import TenantId
+from tidings.notices.broadcast import ALL_AT_ONCE, Step, WideWish
+from tidings.notices.config import check_inbox_id
+from tidings.notices.cost import price
+from tidings.notices.model import EVERYONE, Content, NoticeId
+from tidings.run.cli.inbox import object_of, run_cases
+from tidings.run.inboxes import NoticeCases
+
+
+@click.group(name="broadcast")
+def group() -> None:
+    """Notices to everyone or to a segment: nothing is copied, users merge them at read."""
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.option("--message", required=True, help="What it says, as JSON.")
+@click.option("--segment", help="Only its users.  [default: everyone]")
+@click.option("--category", help="One of the inbox's.")
+@click.option("--starts-at", help="As 2026-12-01T08:00:00Z.  [default: now]")
+@click.option("--expires-at", help="90 days after its start at the latest.")
+@click.option(
+    "--step", "steps", multiple=True, help="PERCENT or PERCENT@SECONDS after the start; several make a ramp."
+)
+@click.option("--track-reads", is_flag=True, help="Note who reads it, by one write each.")
+@click.option("--key", help="A repeat with the same key is the same broadcast.")
+def send(
+    tenant: str,
+    inbox: str,
+    *,
+    message: str,
+    segment: str | None,
+    category: str | None,
+    starts_at: str | None,
+    expires_at: str | None,
+    steps: tuple[str, ...],
+    track_reads: bool,
+    key: str | None,
+) -> None:
+    """Send a notice to everyone, or to a segment: every reader has it within a second."""
+    wish = WideWish(
+        message=object_of(message),
+        segment=segment,
+        category=category,
+        starts_ms=_ms(starts_at),
+        expires_ms=_ms(expires_at),
+        steps=tuple(_step(each) for each in steps) or ALL_AT_ONCE,
+        tracks_reads=track_reads,
+    )
+    sent = run_cases(lambda cases: cases.broadcast(TenantId(tenant), inbox, wish, key))
+    click.echo(f"notice   {sent.notice}\nsequence {sent.reached.sequence or '-'}")
+    for job in sent.jobs:
+        click.echo(f"job      {job}")
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+def show(tenant: str, inbox: str, notice: str) -> None:
+    """How far NOTICE is; once it was recalled, since when nobody sees it."""
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+@click.argument("percent", type=click.IntRange(1, 100))
+def ramp(tenant: str, inbox: str, notice: str, percent: int) -> None:
+    """Show NOTICE to PERCENT of its users."""
+    run_cases(lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NoticeId(notice), percent))
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+def halt(tenant: str, inbox: str, notice: str) -> None:
+    """No further step of NOTICE, also of those that are planned; who has it keeps it."""
+    run_cases(lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NoticeId(notice)))
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+def recall(tenant: str, inbox: str, notice: str) -> None:
+    """Hide NOTICE from everybody, and empty what it said."""
+    run_cases(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NoticeId(notice)))
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.option("--segment", help="Only its users.  [default: everyone]")
+@click.option("--percent", type=click.IntRange(1, 100), default=100, show_default=True, help="Of its users.")
+def estimate(tenant: str, segment: str | None, percent: int) -> None:
+    """How many users with a profile a broadcast would reach, and what it would cost. Writes nothing."""
+    reach = run_cases(lambda cases: cases.wide.estimate(TenantId(tenant), segment)).of_percent(percent)
+    cost = price(reach.users)
+    click.echo(f"reach        {reach.users:,} ({reach.low:,} to {reach.high:,})")
+    click.echo(f"write units  {cost.write_units}, ${cost.dollars:f}")
+    click.echo(f"if copied    {cost.copied_write_units:,}, ${cost.copied_dollars:f}")
+
+
+def _show(tenant: str, inbox: str, notice: str) -> None:
+    async def found(cases: NoticeCases) -> None:
+        content = await cases.broadcast.find(TenantId(tenant), check_inbox_id(inbox), NoticeId(notice))
+        reached = await cases.broadcast.reached(TenantId(tenant), inbox, NoticeId(notice))
+        redacted_ms = reached.redacted_ms or content.redacted_ms
+        click.echo(f"notice   {notice}\nto       {_whom(content)}")
+        click.echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
+        if redacted_ms is not None:
+            click.echo(
+                f"recalled {time_text(redacted_ms)}, gone everywhere by {time_text(redacted_ms + STALE_MS)}"
+            )
+
+    run_cases(found)
+
+
+def _whom(content: Content) -> str:
+    return "everyone" if content.reach == EVERYONE else f"segment {content.reach}"
+
+
+def _ms(text: str | None) -> int | None:
+    try:
+        return None if text is None else time_ms(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no time: 2026-12-01T08:00:00Z is one") from error
+
+
+def _step(text: str) -> Step:
+    percent, _, after_s = text.partition("@")
+    if not percent.isdecimal() or not (after_s or "0").isdecimal():
+        raise click.BadParameter(f"{text!r} is no step: 25 or 25@3600 is one")
+    return Step(int(percent), int(after_s or 0))

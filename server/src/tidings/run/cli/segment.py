@@ -1,0 +1,91 @@
+"""`tidings segment set | upload | activate | list | profile`."""
+
+from collections.abc import Sequence
+from itertools import batched
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from tidings.broadcasts.model import Segment
+from tidings.broadcasts.segments import MAX_LISTED
+from tidings.kernel.clock import time_text
+from tidings.kernel.ids import TenantId, UserId
+from tidings.run.cli.inbox import object_of, run_cases
+from tidings.run.inboxes import NoticeCases
+
+
+@click.group(name="segment")
+def group() -> None:
+    """Who broadcasts are for: predicates over profiles, and lists in versions."""
+
+
+@group.command(name="set")
+@click.argument("tenant")
+@click.argument("segment")
+@click.option("--predicate", required=True, help="As JSON.")
+def set_(tenant: str, segment: str, predicate: str) -> None:
+    """Make SEGMENT of TENANT by a predicate, or change it. Holds everywhere within five seconds."""
+    said = object_of(predicate)
+    _show([run_cases(lambda cases: cases.wide.segments.set_predicate(TenantId(tenant), segment, said))])
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("segment")
+@click.argument("users", type=click.File())
+@click.option(
+    "--activate/--no-activate", default=True, show_default=True, help="Make it hold when all are there."
+)
+def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  # noqa: ANN401 - click's own file
+    """The users of a list from a file, one to a line, as its next version."""
+    names = [UserId(line.strip()) for line in users if line.strip()]
+
+    async def uploaded(cases: NoticeCases) -> Segment:
+        segments, version = cases.wide.segments, None
+        for some in batched(names, MAX_LISTED):
+            found = await segments.upload(TenantId(tenant), segment, some, version)
+            version = found.newest
+        if activate and version is not None:
+            return await segments.activate(TenantId(tenant), segment, version)
+        return await segments.read(TenantId(tenant), segment)
+
+    _show([run_cases(uploaded)])
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("segment")
+@click.argument("version", type=int)
+def activate(tenant: str, segment: str, version: int) -> None:
+    """Make VERSION of a list hold: the newest, or the one before it."""
+    _show([run_cases(lambda cases: cases.wide.segments.activate(TenantId(tenant), segment, version))])
+
+
+@group.command(name="list")
+@click.argument("tenant")
+def list_(tenant: str) -> None:
+    """The segments of TENANT."""
+    _show(run_cases(lambda cases: cases.wide.segments.listed(TenantId(tenant))))
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("user")
+@click.option("--attributes", required=True, help="All of them, as JSON.")
+def profile(tenant: str, user: str, attributes: str) -> None:
+    """Tell of USER what predicates ask for."""
+    told = object_of(attributes)
+    found = run_cases(lambda cases: cases.wide.people.set(TenantId(tenant), UserId(user), told))
+    click.echo(
+        f"user {found.user}, {len(found.attributes)} attributes, there since {time_text(found.created_ms)}"
+    )
+
+
+def _show(segments: Sequence[Segment]) -> None:
+    table = Table("segment", "by", "holds", box=None)
+    for each in segments:
+        holds = f"version {each.active} of {each.newest}" if each.is_list else "its predicate"
+        table.add_row(each.name, "list" if each.is_list else "predicate", holds)
+    Console().print(table)
