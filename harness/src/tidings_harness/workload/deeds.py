@@ -26,12 +26,11 @@ _STALE_BY: Final = 7
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """One chat with its people. The owner stays; `churning` is removed and comes back."""
+    """One chat with its people. The owner and the speakers stay, the others may be removed and come back."""
 
     chat: str
     owner: str
     members: Sequence[str]
-    churning: str
     speakers: list[Speaker]
     devices: list[LightDevice]
     stranger: LightDevice | None = None
@@ -129,9 +128,11 @@ class Deeds:
             await self.list_rows(speaker.user)
 
     async def _churn(self, group: Group) -> None:
-        await self.rest.remove(group.chat, group.owner, group.churning)
+        """Another one each time: how often one may come back is bounded."""
+        who = random.choice(group.members[len(group.speakers) :])  # noqa: S311 - no secret
+        await self.rest.remove(group.chat, group.owner, who)
         await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
-        await self.rest.add(group.chat, group.owner, group.churning)
+        await self.rest.add(group.chat, group.owner, who)
 
 
 def _outcome(answer: Body) -> Outcome:

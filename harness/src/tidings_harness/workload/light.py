@@ -116,11 +116,16 @@ class LightDevice(WSListener):
             return await answer
 
     async def _run(self) -> None:
+        task = asyncio.current_task()
         wait_s = 0.05
         while True:
             try:
                 await self._visit()
                 wait_s = 0.05
+            except asyncio.CancelledError:
+                # also what picows makes of a server that dies in the middle of a handshake
+                if task is None or task.cancelling():
+                    raise
             except (OSError, WSError, TimeoutError):
                 wait_s = min(wait_s * 2, _MOST_WAIT_S)
             except Exception as error:  # noqa: BLE001 - a device that dies of our own fault would look like a loss

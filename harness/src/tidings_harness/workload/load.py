@@ -111,7 +111,6 @@ class Load:
             chat=chat,
             owner=members[0],
             members=members,
-            churning=members[-1],
             speakers=speakers,
             devices=devices,
             stranger=self._light(stranger, "light") if stranger else None,

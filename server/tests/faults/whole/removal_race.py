@@ -14,7 +14,7 @@ async def inflict(doing: Doing) -> None:
     try:
         for turn in doing.times(20, 600):
             group = doing.load.groups[turn % len(doing.load.groups)]
-            victims = group.members[len(group.speakers) : -1]
+            victims = group.members[len(group.speakers) :]
             who = victims[turn % len(victims)]
             try:
                 await rest.remove(group.chat, group.owner, who)
