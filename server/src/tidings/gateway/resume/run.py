@@ -253,11 +253,16 @@ class Resuming:
                 self._parts.acks.position(seat, row, at)
 
     async def _replay(self, seat: Seat) -> None:
-        """Between the last look and being live nothing is awaited, so nothing can be noted and forgotten."""
-        while behind := seat.behind():
+        """Between the last look and being live nothing is awaited, so nothing can be noted and forgotten.
+
+        Who has left stays behind for good: waiting for him would be for ever, and nothing else would run.
+        """
+        while not seat.is_gone and (behind := seat.behind()):
             for chat in behind:
                 await self._parts.ranges.catch_up(seat, chat, seat.places[chat])
         await self._pauses.at("gateway.replayed")
+        if seat.is_gone:
+            return None
         if seat.behind():
             return await self._replay(seat)
         seat.is_live = True
