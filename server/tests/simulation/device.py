@@ -65,7 +65,7 @@ class Device:
         self.is_wanted = is_in
         if not is_in and self._wire is not None:
             self._wire.hang_up()
-            self.on_end(1000)
+            self.on_end(self._wire)
         self._wake()
 
     def lose_wire(self) -> None:
@@ -92,11 +92,13 @@ class Device:
         await asyncio.wait([over], timeout=_RESUMED_WITHIN_S)
         if not self.is_live and not over.done():
             wire.hang_up()
-            self.on_end(1000)
+            self.on_end(wire)
         await over
 
-    def on_end(self, code: int) -> None:
-        del code
+    def on_end(self, wire: Wire) -> None:
+        """Of a wire that it had before it has heard enough."""
+        if wire is not self._wire:
+            return
         self._wire, self.is_live = None, False
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
@@ -105,7 +107,9 @@ class Device:
             if not answer.done():
                 answer.set_result(None)
 
-    def on_frame(self, data: bytes) -> None:
+    def on_frame(self, wire: Wire, data: bytes) -> None:
+        if wire is not self._wire:
+            return
         frame: Body = _decode(data)
         if "id" in frame:
             answer = self._answers.pop(frame["id"], None)
@@ -121,8 +125,8 @@ class Device:
         elif "chats" in frame:
             for row in frame["chats"]["rows"]:
                 self._know(ChatId(row["chat"]), row["head"])
-        elif "ping" in frame and self._wire is not None:
-            self._wire.say(_encode({"pong": {}}))
+        elif "ping" in frame:
+            wire.say(_encode({"pong": {}}))
 
     def _know(self, chat: ChatId, position: int) -> None:
         """A chat that it knew nothing of begins here, unless a range that follows says that it begins earlier."""
@@ -189,3 +193,4 @@ class Device:
         elif not frame["error"].get("retryable"):
             self._record.refused(operation, frame["error"]["code"])
         return "ok" in frame or not frame["error"].get("retryable")
+

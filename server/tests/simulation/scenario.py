@@ -6,15 +6,16 @@ from random import Random
 
 from simulation import checks
 from simulation.device import Device
+from simulation.faults import FAULTS, Fault
 from simulation.record import Operation
 from simulation.server import TENANT, Gateway
 from simulation.town import Town
 from tidings.chats.manage import Caller
 from tidings.chats.model import direct_chat, group_chat
-from tidings.kernel.ids import ChatId, ChatKey, ClientKey, UserId
+from tidings.kernel.ids import ChatKey, ClientKey, UserId
 
 _SETTLES_WITHIN_S = 150.0
-_LOOK_EVERY_S = 4.0
+_LOOK_EVERY_S = 3.0
 _USERS = [UserId(name) for name in ("anna", "ben", "cleo", "dora")]
 
 
@@ -38,13 +39,22 @@ class Scenario:
     def play(self) -> list[str]:
         self._found()
         for _ in range(self.scale.steps):
-            at = self.chance.random() * self.scale.lasts_s
-            self.town.scheduler.outside.call_at(1.0 + at, self._draw())
+            self._at_some_time(self._draw())
+        for fault in self._faults():
+            self._at_some_time(fault(self.town, self.chance))
         self._run_to(1.0)
         self._spoil_weather()
         self._run_to(self.scale.lasts_s + 1.0)
         self._quiet()
         return list(checks.breaches(self.town))
+
+    def _at_some_time(self, step: Callable[[], None]) -> None:
+        self.town.scheduler.outside.call_at(1.0 + self.chance.random() * self.scale.lasts_s, step)
+
+    def _faults(self) -> list[Fault]:
+        """Of a few kinds, several times: what needs two of one kind is found so, too."""
+        kinds = self.chance.sample(FAULTS, self.chance.choice((0, 1, 1, 2, 3)))
+        return [self.chance.choice(kinds) for _ in range(self.chance.randint(1, 4))] if kinds else []
 
     def _run_to(self, at: float) -> None:
         self.town.scheduler.run_until(lambda: False, at)
@@ -93,12 +103,13 @@ class Scenario:
         town.start_all()
         for device in town.devices:
             device.want(is_in=True)
-        ends_at = town.scheduler.now + _SETTLES_WITHIN_S
+        ends_at, was_settled = town.scheduler.now + _SETTLES_WITHIN_S, False
         while town.scheduler.now < ends_at:
             self._run_to(town.scheduler.now + _LOOK_EVERY_S)
-            if checks.is_settled(town):
+            is_settled = checks.is_settled(town)
+            if is_settled and was_settled:
                 break
-        self._run_to(town.scheduler.now + 2.0)
+            was_settled = is_settled
 
     def _device(self) -> Callable[[], Device]:
         number = self.chance.randrange(100)
@@ -204,6 +215,3 @@ _STEPS: list[tuple[Callable[[Scenario], Callable[[], None]], float]] = [
     (Scenario.new_device, 0.7),
 ]
 
-
-def chats_of(scenario: Scenario) -> list[ChatId]:
-    return [chat.chat for chat in scenario.chats]

@@ -14,9 +14,9 @@ _CUT = 1006
 class Ear(Protocol):
     """The device's side."""
 
-    def on_frame(self, data: bytes, /) -> None: ...
+    def on_frame(self, wire: "Wire", data: bytes, /) -> None: ...
 
-    def on_end(self, code: int, /) -> None: ...
+    def on_end(self, wire: "Wire", /) -> None: ...
 
 
 class Wire:
@@ -42,13 +42,13 @@ class Wire:
 
     def send(self, data: bytes) -> None:
         if not self._is_said_closed:
-            self._down(self._ear.on_frame, data)
+            self._down(self._ear.on_frame, self, data)
 
     def close(self, code: int, reason: str = "") -> None:
         del reason
         if not self._is_said_closed:
             self._is_said_closed = True
-            self._down(self._end_there, code)
+            self._down(self._end_there)
             self._gateway.call_soon(self._end_here, code)
 
     def abort(self) -> None:
@@ -71,7 +71,7 @@ class Wire:
 
     def _ear_deaf_until_end(self) -> None:
         self._is_ended_there, ear = True, self._ear
-        self._device.call_later(self._network.delay_s() + self._network.chance.random(), ear.on_end, _CUT)
+        self._device.call_later(self._network.delay_s() + self._network.chance.random(), ear.on_end, self)
 
     def _hear(self, data: bytes) -> None:
         if self._receiver is not None and not self._is_ended_here and not self._is_said_closed:
@@ -82,18 +82,17 @@ class Wire:
             self._is_ended_here = self._is_said_closed = True
             self._receiver.on_close(code)
 
-    def _end_there(self, code: int) -> None:
-        if not self._is_ended_there:
-            self._is_ended_there = True
-            self._ear.on_end(code)
+    def _end_there(self) -> None:
+        self._is_ended_there = True
+        self._ear.on_end(self)
 
-    def _down(self, do: Callable[..., None], what: object) -> None:
+    def _down(self, do: Callable[..., None], *what: object) -> None:
         self._down_at = max(self._down_at, self._device.time() + self._network.delay_s())
         self._device.call_at(self._down_at, self._at_device, do, what)
 
-    def _at_device(self, do: Callable[..., None], what: object) -> None:
+    def _at_device(self, do: Callable[..., None], what: tuple[object, ...]) -> None:
         if not self._is_ended_there:
-            do(what)
+            do(*what)
 
     def _up(self, do: Callable[..., None], what: object) -> None:
         self._up_at = max(self._up_at, self._device.time() + self._network.delay_s())

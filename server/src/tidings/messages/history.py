@@ -58,6 +58,8 @@ class History:
         intervals = await self._intervals(chat, user)
         top = _NO_END if before is None else before - 1
         found = await self._backward(chat, intervals, top, _bounded(limit))
+        if found and await self._has_gone(chat, user, intervals):
+            return await self.before(chat, user, before, limit)
         after = found[-1].sequence - 1 if len(found) == _bounded(limit) else 0
         up_to = top if before is not None else (found[0].sequence if found else 0)
         is_cut = before is not None and bool(visible(intervals, up_to, _NO_END))
@@ -68,6 +70,8 @@ class History:
         intervals = await self._intervals(chat, user)
         size = _bounded(limit)
         found = await self._forward(chat, intervals, after, size + 1)
+        if found and await self._has_gone(chat, user, intervals):
+            return await self.after(chat, user, after, limit)
         more, found = len(found) > size, found[:size]
         up_to = found[-1].sequence if found else after
         return await self._page(chat, found[::-1], (after, up_to), intervals, has_newer=more)
@@ -112,6 +116,13 @@ class History:
         if not intervals:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return intervals
+
+    async def _has_gone(self, chat: ChatKey, user: UserId, intervals: Sequence[Interval]) -> bool:
+        """Between the read of his stays and that of the log he may have been taken out, and more been said.
+
+        A read that begins after the log's knows of every leave below what was found. A stay that is over stays so.
+        """
+        return intervals[-1].removed is None and await self._stays.intervals(chat, user) != intervals
 
     async def _backward(
         self, chat: ChatKey, intervals: Sequence[Interval], up_to: int, limit: int
