@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from simulation.device import Device
 from simulation.town import Town
+
 from tidings.chats.model import Interval, may_see
 from tidings.delivery import rules
 from tidings.delivery.store.items import row_of

@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 import msgspec
-
 from simulation.loop import Process
 from simulation.record import Operation, Record
 from simulation.server import Gateway
 from simulation.wire import Wire
+
 from tidings.kernel.ids import ChatId, UserId
 
 type Body = dict[str, Any]
@@ -53,8 +53,8 @@ class Device:
 
     def start(self) -> None:
         self._news = asyncio.Event()
-        self.process.create_task(self._stay_connected())
-        self.process.create_task(self._empty_outbox())
+        self.process.begin(self._stay_connected())
+        self.process.begin(self._empty_outbox())
 
     def post(self, operation: Operation) -> None:
         """`after` is kept with it: no later try has another."""
@@ -87,7 +87,12 @@ class Device:
         over = self._over = self.process.create_future()
         wire = self._wire = gateway.open(self.process, self)
         self._last_id = 1
-        connect = {"credential": self.user, "protocol": 1, "device": self.process.name, "positions": self.positions}
+        connect = {
+            "credential": self.user,
+            "protocol": 1,
+            "device": self.process.name,
+            "positions": self.positions,
+        }
         wire.say(_encode({"id": 1, "connect": connect}))
         await asyncio.wait([over], timeout=_RESUMED_WITHIN_S)
         if not self.is_live and not over.done():
@@ -140,7 +145,9 @@ class Device:
             self._hold(chat, entry)
             self.positions[chat] = sequence
         elif sequence > self.positions[chat]:
-            self._record.broken(f"{self.process.name}: a hole in {chat} before {sequence}, held {self.positions[chat]}")
+            self._record.broken(
+                f"{self.process.name}: a hole in {chat} before {sequence}, held {self.positions[chat]}"
+            )
         self._ack(chat)
 
     def _take_range(self, found: Body) -> None:
@@ -149,7 +156,9 @@ class Device:
         if not self.held.get(chat) and after < self.began[chat]:
             self.positions[chat] = self.began[chat] = after
         if after > self.positions[chat]:
-            self._record.broken(f"{self.process.name}: a hole in {chat}: {after} after {self.positions[chat]}")
+            self._record.broken(
+                f"{self.process.name}: a hole in {chat}: {after} after {self.positions[chat]}"
+            )
         for entry in found["entries"]:
             if entry["sequence"] > self.positions[chat]:
                 self._hold(chat, entry)
@@ -193,4 +202,3 @@ class Device:
         elif not frame["error"].get("retryable"):
             self._record.refused(operation, frame["error"]["code"])
         return "ok" in frame or not frame["error"].get("retryable")
-

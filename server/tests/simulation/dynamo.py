@@ -6,6 +6,7 @@ from typing import override
 
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 from simulation.tables import Tables
+
 from tidings.platform.dynamo.access import AccessPattern, Operation
 from tidings.platform.dynamo.bodies import Names, Returns
 from tidings.platform.dynamo.channel import Limits
@@ -77,7 +78,7 @@ class SimClient(Client):
     ) -> Written:
         table = self._plan(pattern, Operation.PUT_ITEM).table
         action = Put(table=table, item=item, condition=condition, names=names, values=values)
-        return await self._write(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
+        return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
 
     @override
     async def update(
@@ -94,10 +95,8 @@ class SimClient(Client):
         timeout_s: float | None = None,
     ) -> Written:
         table = self._plan(pattern, Operation.UPDATE_ITEM).table
-        action = Update(
-            table=table, key=key, update=update, condition=condition, names=names, values=values
-        )
-        return await self._write(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
+        action = Update(table=table, key=key, update=update, condition=condition, names=names, values=values)
+        return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
 
     @override
     async def delete(
@@ -114,7 +113,7 @@ class SimClient(Client):
     ) -> Written:
         table = self._plan(pattern, Operation.DELETE_ITEM).table
         action = Delete(table=table, key=key, condition=condition, names=names, values=values)
-        return await self._write(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
+        return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
 
     @override
     async def transact_write(
@@ -184,12 +183,12 @@ class SimClient(Client):
         table = self._plan(pattern, Operation.BATCH_WRITE_ITEM).table
         actions = [*(Put(table=table, item=i) for i in puts), *(Delete(table=table, key=k) for k in deletes)]
         for action in actions:
-            await self._write(pattern, action, None, is_repeatable=repeatable, timeout_s=timeout_s)
+            await self._do(pattern, action, None, is_repeatable=repeatable, timeout_s=timeout_s)
 
     def _plan(self, pattern: AccessPattern, operation: Operation) -> Plan:
         return self._plans.of(pattern, operation)
 
-    async def _write(
+    async def _do(
         self,
         pattern: AccessPattern,
         action: Action,

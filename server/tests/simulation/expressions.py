@@ -159,7 +159,9 @@ class _Reader:
         return lambda given, item: void(item.pop(given.names.get(name, name), None))
 
     def add(self) -> Change:
-        return self._adding(lambda had, more: (had or set()) | more if isinstance(more, set) else (had or 0) + more)
+        return self._adding(
+            lambda had, more: (had or set()) | more if isinstance(more, set) else (had or 0) + more
+        )
 
     def delete(self) -> Change:
         return self._adding(lambda had, less: (had or set()) - less)

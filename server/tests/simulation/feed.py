@@ -1,9 +1,9 @@
 """The stream of the table `messages`: what was new in a log, in the order of the commits, in one shard."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from simulation.network import Network, NoAnswerError, RefusedForNowError
+
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.values import Item
 from tidings.relay.model import Committed, Page, Record, Shard, ShardId
@@ -39,7 +39,7 @@ class SimFeed:
 
         return await self._ask("page", read)
 
-    async def _ask(self, what: str, read: Any) -> Any:
+    async def _ask[T](self, what: str, read: Callable[[], T]) -> T:
         try:
             return await self._network.ask(f"stream.{what}", read)
         except (NoAnswerError, RefusedForNowError) as error:

@@ -8,6 +8,7 @@ from typing import override
 
 from simulation.loop import Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
+
 from tidings.delivery.worker import Worker
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey
@@ -72,7 +73,7 @@ class Topic:
         """Waits for the next record, or a while."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
-        await asyncio.wait([waiter], timeout=1.0)
+        await asyncio.wait([waiter], timeout=2.0)
 
     def claim(self, process: Process) -> list[Partition]:
         """Those that are this process's now: its own, and what nobody has been heard of at."""
@@ -80,7 +81,11 @@ class Topic:
         held = sum(p.holder is process for p in self.partitions)
         for partition in self.partitions:
             is_free = partition.holder is None or now - partition.heard_at > _SESSION_S
-            if partition.holder is not process and is_free and (held == 0 or now - partition.heard_at > 2 * _SESSION_S):
+            if (
+                partition.holder is not process
+                and is_free
+                and (held == 0 or now - partition.heard_at > 2 * _SESSION_S)
+            ):
                 partition.holder = process
                 held += 1
             if partition.holder is process:
@@ -151,7 +156,9 @@ async def consume(topic: Topic, process: Process, worker: Worker) -> None:
         for partition in topic.claim(process):
             task = busy.get(id(partition))
             if (task is None or task.done()) and partition.committed < partition.end:
-                busy[id(partition)] = asyncio.get_running_loop().create_task(_batch(topic, process, partition, worker))
+                busy[id(partition)] = asyncio.get_running_loop().create_task(
+                    _batch(topic, process, partition, worker)
+                )
         await topic.news()
 
 

@@ -52,8 +52,8 @@ class Process(asyncio.BaseEventLoop):
         return True
 
     @override
-    def call_soon(
-        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    def call_soon[*Ts](
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
         if self.is_alive:
@@ -61,11 +61,11 @@ class Process(asyncio.BaseEventLoop):
         return handle
 
     @override
-    def call_at(
+    def call_at[*Ts](
         self,
         when: float,
-        callback: Callable[..., object],
-        *args: Any,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
@@ -94,9 +94,13 @@ class Process(asyncio.BaseEventLoop):
             self._scheduler.awake.append(self)
         self.waiting.append(handle)
 
+    def begin(self, coro: Coroutine[Any, Any, Any]) -> None:
+        """Nobody waits for it."""
+        self.tasks.append(asyncio.Task(coro, loop=self))
+
     def spawn(self, coro: Coroutine[Any, Any, Any]) -> None:
         """From outside of it."""
-        self.call_soon(self.create_task, coro)
+        self.call_soon(self.begin, coro)
 
     def stop_for(self, seconds: float) -> None:
         """As by SIGSTOP: its timers come late, all at once."""
@@ -219,11 +223,21 @@ class _Nowhere(asyncio.BaseEventLoop):
         raise RuntimeError("nothing is begun any more")
 
     @override
-    def call_soon(self, *_: Any, **__: Any) -> Any:
+    def call_soon[*Ts](
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
+    ) -> asyncio.Handle:
+        del callback, args, context
         return asyncio.Handle(print, (), self)
 
     @override
-    def call_at(self, when: float, *_: Any, **__: Any) -> Any:
+    def call_at[*Ts](
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        del callback, args, context
         return asyncio.TimerHandle(when, print, (), self)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from simulation.feed import SimFeed
 from simulation.loop import Scheduler
 from simulation.tables import Tables
+
 from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.values import Item
 
@@ -67,7 +68,9 @@ class Record:
         elif table == "delivery_state" and before is not None:
             for name in _FORWARD:
                 if before.get(name, 0) > after.get(name, 0):
-                    self.broken(f"{name} of {after['user_id']} in {after['chat_id']} went back to {after.get(name)}")
+                    self.broken(
+                        f"{name} of {after['user_id']} in {after['chat_id']} went back to {after.get(name)}"
+                    )
 
     def _logged(self, before: Item | None, after: Item) -> None:
         partition = after["chat_id"]

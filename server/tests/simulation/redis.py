@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
+
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.routing.model import GatewayId, Registered, Route, RoutesAwayError
 from tidings.routing.ports import Hear, Heard, Held, Lost, Renewed, Standing

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from random import Random
 
 from simulation import checks
-from simulation.device import Device
+from simulation.device import Body, Device
 from simulation.faults import FAULTS, Fault
 from simulation.record import Operation
 from simulation.server import TENANT, Gateway
 from simulation.town import Town
+
 from tidings.chats.manage import Caller
 from tidings.chats.model import direct_chat, group_chat
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
@@ -126,7 +127,7 @@ class Scenario:
         def step() -> None:
             known = sorted(device().positions)
             chat = known[int(draw * len(known))] if known else self.chats[0].chat
-            body = {"chat": chat, "client_message_id": key, "text": f"words of {key}"}
+            body: Body = {"chat": chat, "client_message_id": key, "text": f"words of {key}"}
             if known and not is_keyed:
                 body["after"] = device().positions[chat]
             device().post(Operation("send", device().user, body))
@@ -214,4 +215,3 @@ _STEPS: list[tuple[Callable[[Scenario], Callable[[], None]], float]] = [
     (Scenario.cut, 2),
     (Scenario.new_device, 0.7),
 ]
-

@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulation.dynamo import SimClient
+from simulation.feed import SimFeed
 from simulation.kafka import SimConsumers, SimPublisher, Topic, consume
 from simulation.keys import SimKeys
 from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network
-from simulation.feed import SimFeed
 from simulation.redis import Redis, SimMarks, SimRedis
 from simulation.tables import Tables
 from simulation.wire import UPGRADE, Ear, Wire
+
 from tidings.accounts.model import Principal
 from tidings.chats.manage import Manage
 from tidings.chats.model import Standing
@@ -45,6 +46,7 @@ from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReader, Kafka
 from tidings.relay.audit import Audit
 from tidings.relay.leasing import Leasing
 from tidings.relay.model import ShardId
+from tidings.relay.reading import Pace
 from tidings.relay.serve import Relay
 from tidings.relay.store.leases import DynamoLeases
 from tidings.routing.model import GatewayId, RoutesAwayError
@@ -53,7 +55,7 @@ from tidings.run.deliveries import Wiring, join_worker
 from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
 
 TENANT = TenantId("acme")
-_TURN_S = 1.0
+_TURN_S = 2.0
 
 
 class SimClock:
@@ -163,8 +165,8 @@ class Gateway:
         self.wires: list[Wire] = []
         self._scheduler = engines.scheduler
         self.routed.start()
-        process.create_task(self.routed.leases.keep())
-        process.create_task(self._keep_time())
+        process.begin(self.routed.leases.keep())
+        process.begin(self._keep_time())
 
     def open(self, device: Process, ear: Ear) -> Wire:
         """Called by a device; the gateway hears of it when its first frame comes."""
@@ -204,7 +206,7 @@ def start_worker(engines: Engines, process: Process) -> None:
         away=NobodyTold(),
         counts=Counts(),
     )
-    process.create_task(consume(engines.topic, process, worker))
+    process.begin(consume(engines.topic, process, worker))
 
 
 def start_relay(engines: Engines, process: Process) -> None:
@@ -226,8 +228,9 @@ def start_relay(engines: Engines, process: Process) -> None:
         outbox=outbox,
         clock=clock,
         tell=telling,
+        pace=Pace(busy_s=0.4, idle_s=1.0),
     )
-    process.create_task(relay.run())
+    process.begin(relay.run())
 
 
 @dataclass(frozen=True)

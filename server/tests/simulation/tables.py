@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from simulation.expressions import Given, condition, update
+
 from tidings.platform.dynamo.errors import ConditionFailedError, Reason, TransactionCancelledError
 from tidings.platform.dynamo.queries import Page, Query
 from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
@@ -77,10 +78,14 @@ class Tables:
             items.reverse()
         if query.start is not None:
             after = rows.place(query.start)[1]
-            items = [i for i in items if (rows.place(i)[1] < after if query.backward else rows.place(i)[1] > after)]
+            items = [
+                i for i in items if (rows.place(i)[1] < after if query.backward else rows.place(i)[1] > after)
+            ]
         bound = min(query.limit or len(items) + 1, most or len(items) + 1)
         page, is_cut = items[:bound], bound <= len(items)
-        shown = [i for i in page if query.filter is None or condition(query.filter)(Given(i, names, query.values))]
+        shown = [
+            i for i in page if query.filter is None or condition(query.filter)(Given(i, names, query.values))
+        ]
         return Page(
             [_shown(item, query.projection, names) for item in shown],
             rows.keys_of(page[-1]) if is_cut else None,

@@ -14,6 +14,7 @@ from simulation.record import Record
 from simulation.redis import Redis
 from simulation.server import Engines, Gateway, start_relay, start_worker
 from simulation.tables import Tables
+
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import UserId
 
@@ -133,4 +134,4 @@ class Town:
 
 
 def _begin(process: Process, call: Callable[[], Any]) -> None:
-    process.create_task(call())
+    process.begin(call())

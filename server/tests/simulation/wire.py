@@ -5,6 +5,7 @@ from typing import Protocol
 
 from simulation.loop import Process
 from simulation.network import Network
+
 from tidings.gateway.socket.ports import Receiver, Upgrade
 
 UPGRADE = Upgrade("/v1/socket", "192.0.2.1", None, None, "", None, None)
@@ -67,7 +68,9 @@ class Wire:
         """Nothing under way arrives; each side finds out for itself."""
         self._is_said_closed = True
         self._ear_deaf_until_end()
-        self._gateway.call_later(self._network.delay_s() + self._network.chance.random() * 8, self._end_here, _CUT)
+        self._gateway.call_later(
+            self._network.delay_s() + self._network.chance.random() * 8, self._end_here, _CUT
+        )
 
     def _ear_deaf_until_end(self) -> None:
         self._is_ended_there, ear = True, self._ear

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from fixtures.memory_keys import TurnedClock
-
 from simulation.keys import SimKeys
+
 from tidings.chats.model import Interval
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.history import History, Page
@@ -76,4 +76,7 @@ async def test_the_newest_page_ends_where_the_reader_was_taken_out() -> None:
 async def test_somebody_who_was_out_already_is_asked_for_once() -> None:
     racing = Racing()
     racing.stays = (Interval(0, 2),)
-    assert sequences(await History(racing, racing, SimKeys(), TurnedClock()).after(CHAT, CLEO, 0, 50)) == [2, 1]
+    assert sequences(await History(racing, racing, SimKeys(), TurnedClock()).after(CHAT, CLEO, 0, 50)) == [
+        2,
+        1,
+    ]
