@@ -28,6 +28,11 @@ test *args:
 models *args:
     uv run python -m model {{ args }}
 
+# the same code on simulated engines: just simulate --seeds 5000; --seed 7 --trace; --seeds 2000 --mutants --write
+[working-directory: 'server/tests']
+simulate *args:
+    uv run python -m simulation {{ args }}
+
 # measure: just bench NAME; a table for people, then one line of JSON
 [env("PYTHONPATH", "server/tests")]
 bench name *args:

@@ -1,7 +1,7 @@
 """The flow "history": what a user may see of a chat, page by page. Every answer says which range it covers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from itertools import batched
 from typing import NamedTuple
@@ -55,10 +55,11 @@ class History:
 
     async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> Page:
         """The newest entries below `before`, or of all."""
+        intervals = await self._intervals(chat, user)
         top = _NO_END if before is None else before - 1
-        intervals, found = await self._as_of(
-            chat, user, lambda intervals: self._backward(chat, intervals, top, _bounded(limit))
-        )
+        found = await self._backward(chat, intervals, top, _bounded(limit))
+        if found and await self._has_gone(chat, user, intervals):
+            return await self.before(chat, user, before, limit)
         after = found[-1].sequence - 1 if len(found) == _bounded(limit) else 0
         up_to = top if before is not None else (found[0].sequence if found else 0)
         is_cut = before is not None and bool(visible(intervals, up_to, _NO_END))
@@ -66,10 +67,11 @@ class History:
 
     async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> Page:
         """The oldest entries above `after`: how a reader catches up."""
+        intervals = await self._intervals(chat, user)
         size = _bounded(limit)
-        intervals, found = await self._as_of(
-            chat, user, lambda intervals: self._forward(chat, intervals, after, size + 1)
-        )
+        found = await self._forward(chat, intervals, after, size + 1)
+        if found and await self._has_gone(chat, user, intervals):
+            return await self.after(chat, user, after, limit)
         more, found = len(found) > size, found[:size]
         up_to = found[-1].sequence if found else after
         return await self._page(chat, found[::-1], (after, up_to), intervals, has_newer=more)
@@ -109,27 +111,18 @@ class History:
             found += [entry for entry in read if entry is not None]
         return {shown.entry.sequence: shown for shown in await self.show(chat, found)}
 
-    async def _as_of(
-        self,
-        chat: ChatKey,
-        user: UserId,
-        read: Callable[[Sequence[Interval]], Awaitable[list[Entry]]],
-    ) -> tuple[Sequence[Interval], list[Entry]]:
-        """The intervals are read before the log: if it says that they ended meanwhile, both are read again.
-
-        Else who is removed between the two reads would see what was said after his removal.
-        """
-        while True:
-            intervals = await self._intervals(chat, user)
-            found = await read(intervals)
-            if not _is_outdated(intervals, user, found):
-                return intervals, found
-
     async def _intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
         intervals = await self._stays.intervals(chat, user)
         if not intervals:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return intervals
+
+    async def _has_gone(self, chat: ChatKey, user: UserId, intervals: Sequence[Interval]) -> bool:
+        """Between the read of his stays and that of the log he may have been taken out, and more been said.
+
+        A read that begins after the log's knows of every leave below what was found. A stay that is over stays so.
+        """
+        return intervals[-1].removed is None and await self._stays.intervals(chat, user) != intervals
 
     async def _backward(
         self, chat: ChatKey, intervals: Sequence[Interval], up_to: int, limit: int
@@ -215,13 +208,6 @@ def state(entry: Entry, now_ms: int) -> State:
     if entry.visible_until_ms is not None and entry.visible_until_ms <= now_ms:
         return State.EXPIRED
     return State.THERE
-
-
-def _is_outdated(intervals: Sequence[Interval], user: UserId, found: Iterable[Entry]) -> bool:
-    last = intervals[-1]
-    return last.removed is None and any(
-        entry.kind is Kind.LEAVE and user in entry.users and entry.sequence > last.joined for entry in found
-    )
 
 
 def _bounded(limit: int) -> int:

@@ -276,7 +276,9 @@ class Resuming:
             for chat in behind:
                 await self._parts.ranges.catch_up(seat, chat, seat.places[chat])
         await self._pauses.at("gateway.replayed")
-        if seat.behind() and not seat.is_gone:
+        if seat.is_gone:
+            return None
+        if seat.behind():
             return await self._replay(seat)
         seat.is_live = True
         return None

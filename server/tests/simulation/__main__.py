@@ -1,0 +1,96 @@
+"""`just simulate`: many seeds, one seed step by step, or the mutants; the last line is JSON."""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from simulation.mutants import MUTANTS
+from simulation.page import PAGE, Caught, with_table
+from simulation.run import Tally, first_caught, run_seed, run_seeds
+
+_TELL_EVERY_S = 10.0
+
+
+def main() -> int:
+    wanted = _arguments()
+    if wanted.mutants is not None:
+        return _mutants(wanted.mutants or list(MUTANTS), wanted.seeds, PAGE if wanted.write else None)
+    return _one(wanted.seed) if wanted.trace else _many(wanted.seed, wanted.seeds, wanted.minutes)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="just simulate", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=500, help="how many, or how many for each mutant")
+    parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="no more than so long")
+    parser.add_argument("--trace", action="store_true", help="one seed, step by step")
+    parser.add_argument("--mutants", nargs="*", choices=sorted(MUTANTS), help="break these rules, or all")
+    parser.add_argument("--write", action="store_true", help="write the table of the page")
+    return parser.parse_args()
+
+
+def _one(seed: int) -> int:
+    verdict = run_seed(seed, tells=True)
+    print("\n".join(verdict.story))
+    print(f"{seed}: {verdict.digest}", *verdict.breaches, sep="\n  ")
+    return min(len(verdict.breaches), 1)
+
+
+def _many(first: int, count: int, minutes: float) -> int:
+    began = told = time.monotonic()
+    tally = Tally()
+    for seed in range(first, first + count):
+        part = run_seeds([seed])
+        _join(tally, part)
+        for verdict in part.failed:
+            print(f"{verdict.seed}: {verdict.digest}", *verdict.breaches[:5], sep="\n  ", flush=True)
+        now = time.monotonic()
+        if now - told > _TELL_EVERY_S:
+            told = now
+            done = len(tally.took_ms)
+            print(f"{done} seeds, {done / (now - began):.1f}/s, median {tally.median_ms} ms", flush=True)
+        if now - began > minutes * 60:
+            break
+    print(json.dumps(_report(tally, time.monotonic() - began)))
+    return min(len(tally.failed), 1)
+
+
+def _join(tally: Tally, part: Tally) -> None:
+    tally.failed += part.failed
+    tally.took_ms += part.took_ms
+    tally.turns += part.turns
+    tally.entries += part.entries
+    tally.held += part.held
+
+
+def _report(tally: Tally, took_s: float) -> dict[str, object]:
+    done = len(tally.took_ms)
+    return {
+        "seeds": done,
+        "failed": [verdict.seed for verdict in tally.failed],
+        "median_cpu_ms": tally.median_ms,
+        "seeds_per_s": round(done / took_s, 1),
+        "steps": tally.turns,
+        "entries": tally.entries,
+        "deliveries": tally.held,
+    }
+
+
+def _mutants(names: list[str], seeds: int, page: Path | None) -> int:
+    found = []
+    for name in names:
+        with MUTANTS[name].in_place():
+            verdict = first_caught(range(seeds))
+        caught = Caught(MUTANTS[name], verdict, seeds)
+        found.append(caught)
+        print(name, caught.said, sep=": ", flush=True)
+    if page is not None:
+        page.write_text(with_table(page.read_text(), found))
+    print(json.dumps({"mutants": len(found), "missed": [c.mutant.name for c in found if c.verdict is None]}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""What must hold when all faults have ended and everything has settled, held against the log alone."""
+
+from collections.abc import Iterator
+
+from simulation.device import Device
+from simulation.town import Town
+
+from tidings.chats.model import Interval, may_see
+from tidings.delivery import rules
+from tidings.delivery.store.items import row_of
+from tidings.kernel.ids import ChatId, UserId
+from tidings.platform.dynamo.values import Item
+
+type Log = dict[int, Item]
+type Stays = dict[UserId, list[Interval]]
+
+
+def logs(town: Town) -> dict[ChatId, Log]:
+    partitions = town.tables.rows["messages"].partitions
+    return {ChatId(name.partition("#")[2]): dict(sorted(log.items())) for name, log in partitions.items()}
+
+
+def stays_in(log: Log) -> Stays:
+    """Who was in, as the entries tell: nobody's rows are asked."""
+    found: Stays = {}
+    for sequence, entry in log.items():
+        if entry["kind"] in {"create", "join"}:
+            for user in entry["users"]:
+                found.setdefault(user, []).append(Interval(sequence - 1, None))
+        elif entry["kind"] == "leave":
+            for user in entry["users"]:
+                found[user][-1] = Interval(found[user][-1].joined, sequence)
+    return found
+
+
+def is_settled(town: Town) -> bool:
+    """Nobody waits for an answer, and nothing is missing."""
+    if town.busy or any(device.outbox or not device.is_live for device in town.devices):
+        return False
+    return not any(True for chat, log in logs(town).items() for _ in _faults_of_chat(town, chat, log))
+
+
+def breaches(town: Town) -> Iterator[str]:
+    yield from town.record.breaches
+    yield from town.scheduler.faults
+    if town.busy:
+        yield f"{town.busy} changes of chats have no answer"
+    for device in town.devices:
+        if not device.is_live:
+            yield f"{device.process.name} never got in"
+        if device.outbox:
+            yield f"{device.process.name} has no answer for {len(device.outbox)}, first {device.outbox[0]}"
+    for chat, log in logs(town).items():
+        yield from _faults_of_keys(town, chat, log)
+        yield from _faults_of_chat(town, chat, log)
+
+
+def _faults_of_keys(town: Town, chat: ChatId, log: Log) -> Iterator[str]:
+    places: dict[tuple[str, str], int] = {}
+    for sequence, entry in log.items():
+        key = (entry["sender_id"], entry["client_message_id"])
+        if key in places:
+            yield f"{key} stands twice in {chat}: {places[key]} and {sequence}"
+        places[key] = sequence
+        refused = town.record.refusals.get((chat, key[1]))
+        if refused is not None:
+            yield f"{key} stands in {chat} at {sequence}, and was refused: {refused}"
+        acked = town.record.answered.get((chat, key[1]), sequence)
+        if acked != sequence:
+            yield f"{key} stands at {sequence}, and was acked at {acked}"
+
+
+def _faults_of_chat(town: Town, chat: ChatId, log: Log) -> Iterator[str]:
+    stays = stays_in(log)
+    for device in town.devices:
+        yield from _faults_of_device(device, chat, log, stays.get(device.user, []))
+    for user, intervals in stays.items():
+        yield from _faults_of_row(town, chat, log, user, intervals)
+
+
+def _faults_of_device(device: Device, chat: ChatId, log: Log, intervals: list[Interval]) -> Iterator[str]:
+    name = device.process.name
+    is_member = bool(intervals) and intervals[-1].removed is None
+    if chat not in device.began:
+        if is_member:
+            yield f"{name} knows nothing of {chat}"
+        return
+    began, held = device.began[chat], device.held.get(chat, {})
+    wanted = [n for n in log if n > began and may_see(intervals, n)]
+    missing, strange = [n for n in wanted if n not in held], [n for n in held if n not in set(wanted)]
+    if missing:
+        yield f"{name} misses {missing} of {chat}, began {began}, head {len(log)}"
+    if strange:
+        yield f"{name} holds {strange} of {chat}, which is not its to see: {intervals}"
+    for sequence in held:
+        entry = log.get(sequence)
+        if entry is not None and held[sequence]["by"] != entry["sender_id"]:
+            yield f"{name} holds another {sequence} of {chat} than the log"
+    own = [n for n in wanted if log[n]["kind"] == "message"]
+    texts = [n for n in own if n in held and _text(held[n]) != _said(log[n]) and not _is_changed(log[n])]
+    if texts:
+        yield f"{name} holds other words at {texts} of {chat}"
+
+
+def _text(entry: dict[str, object]) -> object:
+    return entry.get("text", "")
+
+
+def _said(item: Item) -> str:
+    """The words of these tests: they follow the place that the content was sealed for."""
+    content: bytes = item.get("content", b"")
+    return content.partition(b"|")[2].decode().partition('"text":"')[2].partition('"')[0]
+
+
+def _is_changed(item: Item) -> bool:
+    return "edited_at" in item or "redacted_at" in item
+
+
+def _faults_of_row(
+    town: Town, chat: ChatId, log: Log, user: UserId, intervals: list[Interval]
+) -> Iterator[str]:
+    """The chat list: as far as the user may see, and unread as the log has it."""
+    item = town.tables.rows["delivery_state"].get({"user_id": f"acme#{user}", "chat_id": f"acme#{chat}"})
+    if item is None:
+        yield f"{user} has no row for {chat}"
+        return
+    row = row_of(item)
+    last = max(n for n in log if may_see(intervals, n))
+    head = row.known.head.sequence if row.known.head else 0
+    if head != last:
+        yield f"the row of {user} in {chat} is at {head}, not at {last}"
+        return
+    if (delivered := row.delivered.sequence if row.delivered else 0) > last:
+        yield f"{user} has {delivered} of {chat} delivered, above {last}"
+    if intervals[-1].removed is None:
+        own = max((n for n in log if _is_message(log[n]) and log[n]["sender_id"] == user), default=0)
+        since = max(own, row.read.sequence if row.read else 0, intervals[-1].joined + 1)
+        unread = sum(_is_message(log[n]) for n in log if n > since)
+        if rules.unread(row) != unread:
+            yield f"{user} has {rules.unread(row)} unread in {chat}, and it is {unread}"
+
+
+def _is_message(item: Item) -> bool:
+    return bool(item["kind"] == "message")

@@ -1,0 +1,243 @@
+"""The project's DynamoDB client over simulated tables: the same calls, patterns, errors and repeats; no bytes."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import override
+
+from simulation.network import Network, NoAnswerError, RefusedForNowError
+from simulation.tables import Tables
+
+from tidings.platform.dynamo.access import AccessPattern, Operation
+from tidings.platform.dynamo.bodies import Names, Returns
+from tidings.platform.dynamo.channel import Limits
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.errors import DynamoError, ThrottledError, UnansweredError
+from tidings.platform.dynamo.ledger import Ledger
+from tidings.platform.dynamo.plans import Plan, Plans
+from tidings.platform.dynamo.queries import Page, Query
+from tidings.platform.dynamo.results import Written
+from tidings.platform.dynamo.retries import Retries
+from tidings.platform.dynamo.transactions import Action, Delete, Get, Put, Update
+from tidings.platform.dynamo.values import Attributes, Item
+
+_LIMITS = Limits()
+
+
+class SimClient(Client):
+    """One of a process. What the channel decides about repeats is decided here by the same rules."""
+
+    def __init__(self, tables: Tables, network: Network) -> None:
+        self.tables = tables
+        self.network = network
+        self.ledger = Ledger()
+        self._plans = Plans("", self.ledger)
+        self._retries = Retries(_LIMITS.retries, network.chance.random)
+
+    @override
+    def close(self) -> None:
+        """There is nothing to hang up."""
+
+    @override
+    async def get(
+        self,
+        pattern: AccessPattern,
+        key: Attributes,
+        *,
+        projection: str | None = None,
+        names: Names | None = None,
+        timeout_s: float | None = None,
+    ) -> Item | None:
+        table = self._plan(pattern, Operation.GET_ITEM).table
+        found, _ = await self._call(
+            pattern, lambda: self.tables.get(table, key, projection, names or {}), timeout_s=timeout_s
+        )
+        return found
+
+    @override
+    async def query(self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None) -> Page:
+        table = self._plan(pattern, Operation.QUERY).table
+        assert pattern.index is None, "there are no indexes here"
+        is_short = not self.network.weather.is_fair and self.network.chance.random() < 0.1
+        page, _ = await self._call(
+            pattern, lambda: self.tables.query(table, query, 2 if is_short else None), timeout_s=timeout_s
+        )
+        return page
+
+    @override
+    async def put(
+        self,
+        pattern: AccessPattern,
+        item: Attributes,
+        *,
+        condition: str | None = None,
+        names: Names | None = None,
+        values: Attributes | None = None,
+        returns: Returns | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        table = self._plan(pattern, Operation.PUT_ITEM).table
+        action = Put(table=table, item=item, condition=condition, names=names, values=values)
+        return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
+
+    @override
+    async def update(
+        self,
+        pattern: AccessPattern,
+        key: Attributes,
+        update: str,
+        *,
+        condition: str | None = None,
+        names: Names | None = None,
+        values: Attributes | None = None,
+        returns: Returns | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        table = self._plan(pattern, Operation.UPDATE_ITEM).table
+        action = Update(table=table, key=key, update=update, condition=condition, names=names, values=values)
+        return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
+
+    @override
+    async def delete(
+        self,
+        pattern: AccessPattern,
+        key: Attributes,
+        *,
+        condition: str | None = None,
+        names: Names | None = None,
+        values: Attributes | None = None,
+        returns: Returns | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        table = self._plan(pattern, Operation.DELETE_ITEM).table
+        action = Delete(table=table, key=key, condition=condition, names=names, values=values)
+        return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
+
+    @override
+    async def transact_write(
+        self,
+        pattern: AccessPattern,
+        actions: Sequence[Action],
+        *,
+        token: str | None = None,
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Written:
+        assert token is None, "tokens are not simulated"
+        plan = self._plan(pattern, Operation.TRANSACT_WRITE_ITEMS)
+        assert all(plan.table_of(action.table) for action in actions)
+        _, is_doubtful = await self._call(
+            pattern,
+            lambda: self.tables.transact(actions),
+            is_write=True,
+            is_repeatable=repeatable,
+            timeout_s=timeout_s,
+        )
+        return Written(maybe_repeated=is_doubtful)
+
+    @override
+    async def transact_get(
+        self, pattern: AccessPattern, gets: Sequence[Get], *, timeout_s: float | None = None
+    ) -> list[Item | None]:
+        plan = self._plan(pattern, Operation.TRANSACT_GET_ITEMS)
+        found, _ = await self._call(
+            pattern,
+            lambda: [
+                self.tables.get(plan.table_of(get.table), get.key, get.projection, get.names or {})
+                for get in gets
+            ],
+            timeout_s=timeout_s,
+        )
+        return found
+
+    @override
+    async def batch_get(
+        self,
+        pattern: AccessPattern,
+        keys: Sequence[Attributes],
+        *,
+        projection: str | None = None,
+        names: Names | None = None,
+        timeout_s: float | None = None,
+    ) -> list[Item]:
+        table = self._plan(pattern, Operation.BATCH_GET_ITEM).table
+
+        def read() -> list[Item]:
+            found = (self.tables.get(table, key, projection, names or {}) for key in keys)
+            return [item for item in found if item is not None]
+
+        return (await self._call(pattern, read, timeout_s=timeout_s))[0]
+
+    @override
+    async def batch_write(
+        self,
+        pattern: AccessPattern,
+        *,
+        puts: Sequence[Attributes] = (),
+        deletes: Sequence[Attributes] = (),
+        repeatable: bool = False,
+        timeout_s: float | None = None,
+    ) -> None:
+        table = self._plan(pattern, Operation.BATCH_WRITE_ITEM).table
+        actions = [*(Put(table=table, item=i) for i in puts), *(Delete(table=table, key=k) for k in deletes)]
+        for action in actions:
+            await self._do(pattern, action, None, is_repeatable=repeatable, timeout_s=timeout_s)
+
+    def _plan(self, pattern: AccessPattern, operation: Operation) -> Plan:
+        return self._plans.of(pattern, operation)
+
+    async def _do(
+        self,
+        pattern: AccessPattern,
+        action: Action,
+        returns: Returns | None,
+        *,
+        is_repeatable: bool,
+        timeout_s: float | None,
+    ) -> Written:
+        attributes, is_doubtful = await self._call(
+            pattern,
+            lambda: self.tables.write(action, returns),
+            is_write=True,
+            is_repeatable=is_repeatable,
+            timeout_s=timeout_s,
+        )
+        return Written(attributes, is_doubtful)
+
+    async def _call[T](
+        self,
+        pattern: AccessPattern,
+        do: Callable[[], T],
+        *,
+        is_write: bool = False,
+        is_repeatable: bool = True,
+        timeout_s: float | None = None,
+    ) -> tuple[T, bool]:
+        """The answer, and whether an earlier try went unanswered and may have been applied, too."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + (_LIMITS.call_timeout_s if timeout_s is None else timeout_s)
+        tries, is_doubtful = 0, False
+        while True:
+            tries += 1
+            left_s = deadline - loop.time()
+            within_s = min(left_s, _LIMITS.try_timeout_s) if is_repeatable else left_s
+            try:
+                return await self._try(pattern.name, do, within_s), is_doubtful and is_write
+            except DynamoError as error:
+                is_doubtful |= error.maybe_applied
+                error.maybe_applied = is_doubtful and is_write
+                left_s = deadline - loop.time()
+                wait_s = self._retries.wait_s(error, tries, left_s, is_repeatable=is_repeatable)
+                if wait_s is None:
+                    raise
+            await asyncio.sleep(wait_s)
+
+    async def _try[T](self, name: str, do: Callable[[], T], within_s: float) -> T:
+        try:
+            return await self.network.ask(name, do, within_s)
+        except NoAnswerError as error:
+            raise UnansweredError(str(error)) from error
+        except RefusedForNowError as error:
+            raise ThrottledError(str(error)) from error

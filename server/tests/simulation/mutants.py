@@ -1,0 +1,209 @@
+"""Rules of the use cases, each broken on purpose: how many seeds until the simulation says so."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+from simulation.device import Device
+from simulation.redis import Redis
+
+from tidings.delivery.audience import KeptAudience
+from tidings.delivery.reaching import Reaching
+from tidings.delivery.side_by_side import few_at_once
+from tidings.delivery.store.truth import DynamoTruth
+from tidings.delivery.worker import Worker
+from tidings.gateway.leases import Leases
+from tidings.gateway.resume.run import Resuming
+from tidings.gateway.routed import Routed
+from tidings.gateway.seat import Offer, Place, Seat
+from tidings.messages.history import History
+from tidings.messages.ports import COMMITTED
+from tidings.messages.store import DynamoLog
+from tidings.messages.view import View
+from tidings.relay.audit import Audit
+from tidings.routing.ports import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """`instead`: what the code does then; `patched`: where."""
+
+    name: str
+    rule: str
+    instead: str
+    where: type
+    method: str
+    replaced: Callable[..., Any]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        with patch.object(self.where, self.method, self.replaced):
+            yield
+
+
+_put, _tried, _mark, _reach = DynamoLog._put, Device._tried, Worker._mark, Worker._reach
+_rows, _register, _write = Resuming._rows, Resuming._register, DynamoTruth._write
+_hear = Routed._hear
+
+
+async def _ack_first(self: DynamoLog, chat: Any, entry: Any) -> Any:
+    later = asyncio.create_task(_put(self, chat, entry))
+    later.add_done_callback(lambda task: task.exception())
+    return COMMITTED
+
+
+async def _raise_after(self: Device, operation: Any) -> bool:
+    if "after" in operation.body:
+        body = {**operation.body, "after": self.positions[operation.body["chat"]]}
+        operation = replace(operation, body=body)
+    return await _tried(self, operation)
+
+
+async def _mark_first(self: Worker, written: Sequence[Any]) -> None:
+    await few_at_once((_mark(self, each) for each in written), 8)
+    await _reach(self, [plan for each in written for plan in each.plans])
+
+
+async def _keep_and_go(self: Reaching, kept: Sequence[Any]) -> None:
+    await few_at_once(self._pending.put(e.chat, e.user, message) for e in kept for message in e.messages)
+
+
+_EARLY: dict[Any, Any] = {}
+
+
+async def _rows_first(self: Resuming, seat: Any) -> Any:
+    _EARLY[seat] = await _rows(self, seat)
+    return await _register(self, seat)
+
+
+async def _rows_as_read(self: Resuming, seat: Any) -> Any:
+    del self
+    return _EARLY.pop(seat)
+
+
+def _no_gap(self: Place, first: int, last: int) -> Offer:
+    del first
+    if last <= self.position:
+        return Offer.OLD
+    if self.is_reading:
+        self.hear(last)
+        return Offer.HELD
+    self.position = last
+    return Offer.NEXT
+
+
+async def _no_fill(self: Worker, *_: Any) -> bool:
+    del self
+    return True
+
+
+async def _no_condition(self: DynamoTruth, pattern: Any, key: Any, writing: Any) -> Any:
+    spelled = writing.spelled._replace(condition=None)
+    return await _write(self, pattern, key, writing._replace(spelled=spelled))
+
+
+def _deaf_to_standing(self: Routed, heard: Any) -> None:
+    if not isinstance(heard, Standing):
+        _hear(self, heard)
+
+
+def _not_noted(self: Seat, chat: Any, first: int, last: int) -> Offer:
+    return self._place(chat, first).offered(first, last) if self.is_live else Offer.HELD
+
+
+def _any_standing(self: View[Any], user: Any, standing: Any, asked_after: int) -> bool:
+    del asked_after
+    self.standings[user] = standing
+    return True
+
+
+def _follow_blindly(self: KeptAudience, chat: Any, run: Any) -> None:
+    if (kept := self._kept.get(chat)) is not None:
+        kept.as_of = max(kept.as_of, run[-1].sequence)
+
+
+def _remove_any(self: Redis, device: Any, gateway: Any, epoch: int) -> bool:
+    del gateway, epoch
+    return self.routes.get(device[:2], {}).pop(device.device, None) is not None
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Left out."""
+
+
+async def _nothing_async(*_: Any, **__: Any) -> None:
+    """Left out."""
+
+
+async def _never(*_: Any, **__: Any) -> bool:
+    return False
+
+
+async def _replay_for_ever(self: Resuming, seat: Any) -> None:
+    """As it was before a seed found it."""
+    while behind := seat.behind():
+        for chat in behind:
+            await self._parts.ranges.catch_up(seat, chat, seat.places[chat])
+    seat.is_live = True
+
+
+type Broken = tuple[str, str, str, type, str, Callable[..., Awaitable[Any] | Any]]
+
+_BROKEN: tuple[Broken, ...] = (
+    ("ack-first", "An ack means committed", "answers before the put", DynamoLog, "_put", _ack_first),
+    ("after-raised", "`after` is the same at every try", "each try says what is held by then", Device, "_tried",
+     _raise_after),
+    ("no-duplicate-check", "A repeat is looked for before it is put", "the view finds no key", View, "find",
+     _nothing),
+    ("any-standing", "A row counts if no change has passed since it was asked for", "it always counts", View,
+     "learn_standing", _any_standing),
+    ("mark-first", "A chat is marked after it was pushed", "marked, then pushed", Worker, "_finish", _mark_first),
+    ("no-fill", "What lies before an entry is handled first", "the gap is left", Worker, "_fill", _no_fill),
+    ("no-second-look", "After the pending put routes are looked up again", "they are not", Reaching, "_keep",
+     _keep_and_go),
+    ("row-unconditional", "Rows only go forward", "written without a condition", DynamoTruth, "_write",
+     _no_condition),
+    ("kept-audience", "An entry that moves somebody ends what is kept of the audience", "it is kept", KeptAudience,
+     "follow", _follow_blindly),
+    ("no-gap", "A push ahead of the next sequence has the range read", "it is sent as it is", Place, "offered",
+     _no_gap),
+    ("not-noted", "What is pushed while a device resumes is noted", "it is forgotten", Seat, "offered", _not_noted),
+    ("gone-ignored", "A route that is gone is made anew, and its device resumes", "nothing is done", Leases,
+     "_renew", _nothing_async),
+    ("deaf-to-standing", "A channel that was lost has everybody resume", "nobody does", Routed, "_hear",
+     _deaf_to_standing),
+    ("remove-any", "A stale route is deleted by its epoch", "whatever stands there is", Redis, "remove",
+     _remove_any),
+    ("no-relay", "What nobody handled is published again", "nothing is", Audit, "_try_again", _nothing_async),
+    ("stays-once", "Stays are looked at again after the log was read", "once, before", History, "_has_gone",
+     _never),
+    ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", Resuming, "_replay",
+     _replay_for_ever),
+)  # fmt: skip
+
+MUTANTS = {name: Mutant(name, *rest) for name, *rest in _BROKEN}  # type: ignore[arg-type]
+
+
+class RowsFirst(Mutant):
+    """Two methods at once: the rows are read before the route is registered, and used after."""
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        with (
+            patch.object(Resuming, "_register", _rows_first),
+            patch.object(Resuming, "_rows", _rows_as_read),
+        ):
+            yield
+
+
+MUTANTS["rows-first"] = RowsFirst(
+    "rows-first",
+    "A route is registered before the rows are read",
+    "read, then registered",
+    Resuming,
+    "_register",
+    _rows_first,
+)

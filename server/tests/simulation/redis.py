@@ -1,0 +1,244 @@
+"""Routes, marks and the line as Redis has them, in memory: leases by its own clock, channels that forget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from simulation.loop import BEGAN_MS, Process, Scheduler
+from simulation.network import Network, NoAnswerError, RefusedForNowError
+
+from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
+from tidings.routing.model import GatewayId, Registered, Route, RoutesAwayError
+from tidings.routing.ports import Hear, Heard, Held, Lost, Renewed, Standing
+
+_COMES_BACK_S = 0.5
+
+
+@dataclass(slots=True)
+class _Leased:
+    gateway: GatewayId
+    epoch: int
+    ends_ms: float
+
+
+@dataclass
+class Redis:
+    """The server. Each step of it is one, as a script is."""
+
+    scheduler: Scheduler
+    routes: dict[tuple[TenantId, UserId], dict[DeviceId, _Leased]] = field(default_factory=dict)
+    marks: dict[ChatKey, int] = field(default_factory=dict)
+    channels: dict[str, list["Subscription"]] = field(default_factory=dict)
+    is_away: bool = False
+
+    @property
+    def now_us(self) -> int:
+        return BEGAN_MS * 1000 + round(self.scheduler.now * 1_000_000)
+
+    def wipe(self) -> None:
+        """FLUSHALL: who listens goes on listening."""
+        self.routes.clear()
+        self.marks.clear()
+
+    def break_lines(self) -> None:
+        """Every subscription is lost, and comes back by itself."""
+        for subscriptions in list(self.channels.values()):
+            for each in list(subscriptions):
+                each.lose()
+
+    def register(self, device: DeviceKey, gateway: GatewayId, lease_s: float, had: int) -> Registered | None:
+        mine = self.routes.setdefault(device[:2], {})
+        now_ms = self.now_us // 1000
+        for other in [name for name, leased in mine.items() if leased.ends_ms <= now_ms]:
+            if other != device.device:
+                del mine[other]
+        before, epoch = mine.get(device.device), self.now_us
+        if before is not None:
+            if had and (before.gateway, before.epoch) != (gateway, had):
+                return None
+            epoch = max(epoch, before.epoch + 1)
+        mine[device.device] = _Leased(gateway, epoch, now_ms + lease_s * 1000)
+        old = None if before is None else Route(device.device, before.gateway, before.epoch)
+        return Registered(epoch, old)
+
+    def renew(self, gateway: GatewayId, held: Sequence[Held], lease_s: float) -> Renewed:
+        gone, elsewhere = [], []
+        now_ms = self.now_us // 1000
+        for device, epoch in held:
+            leased = self.routes.get(device[:2], {}).get(device.device)
+            if leased is None:
+                gone.append(device)
+            elif (leased.gateway, leased.epoch) != (gateway, epoch):
+                elsewhere.append(device)
+            elif leased.ends_ms <= now_ms:
+                gone.append(device)
+            else:
+                leased.ends_ms = now_ms + lease_s * 1000
+        return Renewed(gone, elsewhere)
+
+    def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        mine = self.routes.get(device[:2], {})
+        leased = mine.get(device.device)
+        if leased is None or (leased.gateway, leased.epoch) != (gateway, epoch):
+            return False
+        del mine[device.device]
+        return True
+
+    def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        """Sorted: whoever asks for a set of users asks in an order that is not the seed's."""
+        now_ms = self.now_us // 1000
+        found = {
+            user: [
+                Route(device, leased.gateway, leased.epoch)
+                for device, leased in self.routes.get((tenant, user), {}).items()
+                if leased.ends_ms > now_ms
+            ]
+            for user in sorted(users)
+        }
+        return {user: routes for user, routes in found.items() if routes}
+
+    def mark(self, chat: ChatKey, first: int, last: int) -> int:
+        mark = self.marks.get(chat)
+        if mark is not None:
+            if mark < first - 1:
+                return mark
+            last = max(mark, last)
+        self.marks[chat] = last
+        return last
+
+    def publish(self, channel: str, payload: bytes) -> int:
+        listening = self.channels.get(channel, [])
+        for each in listening:
+            each.say(payload)
+        return len(listening)
+
+
+class Subscription:
+    """A process's ear at a channel. In order; what is under way when it is lost is lost."""
+
+    def __init__(self, redis: Redis, network: Network, channel: str, process: Process, hear: Hear) -> None:
+        self._redis, self._network = redis, network
+        self._channel, self._process, self._hear = channel, process, hear
+        self._line = 0
+        self._last_at = 0.0
+        self._is_open = True
+        self._was_lost = False
+
+    def stand(self) -> None:
+        if not self._is_open or not self._process.is_alive:
+            return
+        if self._redis.is_away:
+            self._later(_COMES_BACK_S, self.stand)
+            return
+        listening = self._redis.channels.setdefault(self._channel, [])
+        if self not in listening:
+            listening.append(self)
+        self._tell(Standing(was_lost=self._was_lost))
+        self._was_lost = False
+
+    def lose(self) -> None:
+        self._leave()
+        self._line += 1
+        self._was_lost = True
+        self._tell(Lost("cut"))
+        self._later(_COMES_BACK_S + self._network.delay_s(), self.stand)
+
+    def close(self) -> None:
+        self._is_open = False
+        self._leave()
+
+    def say(self, payload: bytes) -> None:
+        if not self._process.is_alive:
+            # as the server finds out that nobody is there: too late for this one
+            self._leave_later()
+            return
+        self._tell(payload)
+
+    def _tell(self, heard: Heard) -> None:
+        at = max(self._last_at, self._redis.scheduler.now + self._network.delay_s())
+        self._last_at = at
+        self._process.call_at(at, self._arrive, self._line, heard)
+
+    def _arrive(self, line: int, heard: Heard) -> None:
+        if self._is_open and (line == self._line or isinstance(heard, Lost | Standing)):
+            self._hear(heard)
+
+    def _leave(self) -> None:
+        listening = self._redis.channels.get(self._channel, [])
+        if self in listening:
+            listening.remove(self)
+
+    def _leave_later(self) -> None:
+        self._later(_COMES_BACK_S, self._leave)
+
+    def _later(self, seconds: float, do: Callable[[], None]) -> None:
+        self._redis.scheduler.outside.call_later(seconds, do)
+
+
+class SimRedis:
+    """A process's own connection: routes, marks and both ends of the line, as the ports have them."""
+
+    def __init__(self, redis: Redis, network: Network, process: Process, lease_s: float = 60.0) -> None:
+        self._redis, self._network, self._process = redis, network, process
+        self._lease_s = lease_s
+
+    async def _ask[T](self, what: str, do: Callable[[], T]) -> T:
+        def reached() -> T:
+            if self._redis.is_away:
+                raise RefusedForNowError(what)
+            return do()
+
+        try:
+            return await self._network.ask(f"redis.{what}", reached, 1.0)
+        except (NoAnswerError, RefusedForNowError) as error:
+            raise RoutesAwayError(what) from error
+
+    async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
+        done = await self._ask("register", lambda: self._redis.register(device, gateway, self._lease_s, 0))
+        assert done is not None
+        return done
+
+    async def register_again(self, device: DeviceKey, gateway: GatewayId, had: int) -> Registered | None:
+        done = await self._ask(
+            "register_again", lambda: self._redis.register(device, gateway, self._lease_s, had)
+        )
+        return None if done is None else Registered(done.epoch, None)
+
+    async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
+        return await self._ask("renew", lambda: self._redis.renew(gateway, held, self._lease_s))
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        return await self._ask("remove", lambda: self._redis.remove(device, gateway, epoch))
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        return await self._ask("look_up", lambda: self._redis.of(tenant, users))
+
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        return await self._ask("push", lambda: self._redis.publish(gateway, payload)) > 0
+
+    async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        return await self._ask("push_large", lambda: self._redis.publish(chat.chat, payload))
+
+    def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
+        made = Subscription(self._redis, self._network, gateway, self._process, hear)
+        self._redis.scheduler.outside.call_later(self._network.delay_s(), made.stand)
+        return made
+
+    async def at_chat(self, chat: ChatKey, hear: Hear) -> Subscription:
+        made = Subscription(self._redis, self._network, chat.chat, self._process, hear)
+        await self._ask("subscribe", made.stand)
+        return made
+
+
+class SimMarks:
+    def __init__(self, connection: SimRedis) -> None:
+        self._connection = connection
+
+    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+        redis = self._connection._redis
+        return await self._connection._ask("mark", lambda: redis.mark(chat, first, last))
+
+    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+        redis = self._connection._redis
+        return await self._connection._ask(
+            "marks", lambda: {chat: redis.marks[chat] for chat in chats if chat in redis.marks}
+        )

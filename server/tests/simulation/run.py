@@ -1,0 +1,117 @@
+"""One seed, from nothing to its verdict; and many of them."""
+
+import contextlib
+import gc
+import logging
+import random
+import signal
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from unittest.mock import patch
+
+from simulation.loop import BEGAN_MS, Scheduler, StuckError
+from simulation.scenario import Scale, Scenario
+from simulation.town import Town
+
+from tidings.kernel import ids
+
+_MOST_CPU_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    seed: int
+    breaches: tuple[str, ...]
+    digest: str
+    took_s: float
+    turns: int
+    entries: int
+    held: int
+    story: tuple[str, ...] = ()
+
+
+@dataclass
+class Tally:
+    """Of many seeds."""
+
+    failed: list[Verdict] = field(default_factory=list)
+    took_ms: list[float] = field(default_factory=list)
+    turns: int = 0
+    entries: int = 0
+    held: int = 0
+
+    def add(self, verdict: Verdict) -> None:
+        self.took_ms.append(verdict.took_s * 1000)
+        self.turns += verdict.turns
+        self.entries += verdict.entries
+        self.held += verdict.held
+        if verdict.breaches:
+            self.failed.append(verdict)
+
+    @property
+    def median_ms(self) -> float:
+        return round(statistics.median(self.took_ms), 1)
+
+
+def run_seeds(seeds: Iterable[int], tell: Callable[[Tally], None] = lambda _: None) -> Tally:
+    tally = Tally()
+    for seed in seeds:
+        tally.add(run_seed(seed))
+        tell(tally)
+    return tally
+
+
+def first_caught(seeds: Iterable[int]) -> Verdict | None:
+    """The first that breaks; None: none of them does."""
+    return next((verdict for verdict in map(run_seed, seeds) if verdict.breaches), None)
+
+
+def run_seed(seed: int, scale: Scale | None = None, *, tells: bool = False) -> Verdict:
+    began_s = time.process_time()
+    town = Town(seed)
+    town.scheduler.story = [] if tells else None
+    with _chance_is_the_seeds(seed, town.scheduler):
+        try:
+            breaches = Scenario(town, seed, scale or Scale()).play()
+        except StuckError as error:
+            breaches = [str(error)]
+        finally:
+            town.scheduler.end()
+    return Verdict(
+        seed,
+        tuple(breaches),
+        f"{town.scheduler.trace:08x}.{town.scheduler.turns}",
+        time.process_time() - began_s,
+        town.scheduler.turns,
+        sum(town.record.logs.values()),
+        sum(len(held) for device in town.devices for held in device.held.values()),
+        tuple(town.scheduler.story or ()),
+    )
+
+
+@contextlib.contextmanager
+def _chance_is_the_seeds(seed: int, scheduler: Scheduler) -> Iterator[None]:
+    """Ids and jitter too. What the collector frees, it frees between seeds."""
+    draws = random.Random(f"{seed}/ids")
+    random.seed(seed)
+    clock = SimpleNamespace(time_ns=lambda: int((BEGAN_MS / 1000 + scheduler.now) * 1e9))
+    if logging.root.manager.disable < logging.CRITICAL:
+        # once, and left so: what these processes say is not the machine's, and turning it costs milliseconds
+        logging.disable(logging.CRITICAL)
+    gc.disable()
+    before = signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, _MOST_CPU_S)
+    try:
+        with patch.multiple(ids, os=SimpleNamespace(urandom=draws.randbytes), time=clock):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+        gc.enable()
+
+
+def _too_long(*_: object) -> None:
+    raise StuckError(f"more than {_MOST_CPU_S} s without giving way")

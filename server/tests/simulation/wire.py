@@ -1,0 +1,102 @@
+"""A socket between a device and a gateway: frames in order both ways, each in its time, until the wire is cut."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from simulation.loop import Process
+from simulation.network import Network
+
+from tidings.gateway.socket.ports import Receiver, Upgrade
+
+UPGRADE = Upgrade("/v1/socket", "192.0.2.1", None, None, "", None, None)
+_CUT = 1006
+
+
+class Ear(Protocol):
+    """The device's side."""
+
+    def on_frame(self, wire: "Wire", data: bytes, /) -> None: ...
+
+    def on_end(self, wire: "Wire", /) -> None: ...
+
+
+class Wire:
+    """As the gateway sees it: a `Socket`. The two sides hear of a cut at different times."""
+
+    upgrade = UPGRADE
+    received_at = 0.0
+    buffered_bytes = 0
+
+    def __init__(self, network: Network, device: Process, gateway: Process, ear: Ear) -> None:
+        self._network, self._device, self._gateway, self._ear = network, device, gateway, ear
+        self._receiver: Receiver | None = None
+        self._down_at = self._up_at = 0.0
+        self._is_said_closed = self._is_ended_here = self._is_ended_there = False
+
+    def open(self, accept: "Callable[[Wire], Receiver]") -> None:
+        """The gateway takes it in before it hears the first frame."""
+
+        def accepted(_: object) -> None:
+            self._receiver = accept(self)
+
+        self._up(accepted, None)
+
+    def send(self, data: bytes) -> None:
+        if not self._is_said_closed:
+            self._down(self._ear.on_frame, self, data)
+
+    def close(self, code: int, reason: str = "") -> None:
+        del reason
+        if not self._is_said_closed:
+            self._is_said_closed = True
+            self._down(self._end_there)
+            self._gateway.call_soon(self._end_here, code)
+
+    def abort(self) -> None:
+        self.close(_CUT)
+
+    def say(self, data: bytes) -> None:
+        """From the device."""
+        self._up(self._hear, data)
+
+    def hang_up(self) -> None:
+        """The device goes. The gateway hears of it later, or by its own heartbeat."""
+        self._is_ended_there = True
+        self._up(self._end_here, _CUT)
+
+    def cut(self) -> None:
+        """Nothing under way arrives; each side finds out for itself."""
+        self._is_said_closed = True
+        self._ear_deaf_until_end()
+        self._gateway.call_later(
+            self._network.delay_s() + self._network.chance.random() * 8, self._end_here, _CUT
+        )
+
+    def _ear_deaf_until_end(self) -> None:
+        self._is_ended_there, ear = True, self._ear
+        self._device.call_later(self._network.delay_s() + self._network.chance.random(), ear.on_end, self)
+
+    def _hear(self, data: bytes) -> None:
+        if self._receiver is not None and not self._is_ended_here and not self._is_said_closed:
+            self._receiver.on_message(data)
+
+    def _end_here(self, code: int) -> None:
+        if self._receiver is not None and not self._is_ended_here:
+            self._is_ended_here = self._is_said_closed = True
+            self._receiver.on_close(code)
+
+    def _end_there(self) -> None:
+        self._is_ended_there = True
+        self._ear.on_end(self)
+
+    def _down(self, do: Callable[..., None], *what: object) -> None:
+        self._down_at = max(self._down_at, self._device.time() + self._network.delay_s())
+        self._device.call_at(self._down_at, self._at_device, do, what)
+
+    def _at_device(self, do: Callable[..., None], what: tuple[object, ...]) -> None:
+        if not self._is_ended_there:
+            do(*what)
+
+    def _up(self, do: Callable[..., None], what: object) -> None:
+        self._up_at = max(self._up_at, self._device.time() + self._network.delay_s())
+        self._gateway.call_at(self._up_at, do, what)

@@ -1,0 +1,82 @@
+"""Reading while somebody is taken out: what he may see is judged by what stands when the log was read."""
+
+from collections.abc import Mapping, Sequence
+
+from fixtures.memory_keys import TurnedClock
+from simulation.keys import SimKeys
+
+from tidings.chats.model import Interval
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.history import History, Page
+from tidings.messages.model import Entry, Kind
+
+CHAT, CLEO = ChatKey(TenantId("acme"), ChatId("g")), UserId("cleo")
+
+
+class Racing:
+    """A log and a stay: as soon as the stay was read, the user is taken out at 4, and more is said."""
+
+    def __init__(self) -> None:
+        self.log = [entry(n) for n in range(1, 4)]
+        self.stays: Sequence[Interval] = (Interval(0, None),)
+
+    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        del chat, user
+        stays, self.stays = self.stays, (Interval(0, 4),)
+        self.log = [entry(n) for n in range(1, 8)]
+        return stays
+
+    async def range(
+        self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
+    ) -> Sequence[Entry]:
+        del chat
+        found = [each for each in self.log if after < each.sequence <= up_to]
+        return (found[::-1] if newest_first else found)[:limit]
+
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
+        del chat
+        return self.log[sequence - 1]
+
+    async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
+        del chat, after, up_to
+        return {}
+
+
+def entry(sequence: int) -> Entry:
+    return Entry(
+        sequence=sequence,
+        ordinal=sequence,
+        kind=Kind.MESSAGE,
+        sender=UserId("anna"),
+        client_key=ClientKey(f"k{sequence}"),
+        fingerprint=b"",
+        created_at_ms=0,
+    )
+
+
+def history() -> History:
+    racing = Racing()
+    return History(racing, racing, SimKeys(), TurnedClock())
+
+
+def sequences(page: Page) -> list[int]:
+    return [shown.entry.sequence for shown in page.entries]
+
+
+async def test_catching_up_shows_nothing_that_was_said_after_the_reader_was_taken_out() -> None:
+    page = await history().after(CHAT, CLEO, 2, 50)
+    assert sequences(page) == [4, 3]
+    assert (page.after, page.up_to) == (2, 4)
+
+
+async def test_the_newest_page_ends_where_the_reader_was_taken_out() -> None:
+    assert sequences(await history().before(CHAT, CLEO, None, 2)) == [4, 3]
+
+
+async def test_somebody_who_was_out_already_is_asked_for_once() -> None:
+    racing = Racing()
+    racing.stays = (Interval(0, 2),)
+    assert sequences(await History(racing, racing, SimKeys(), TurnedClock()).after(CHAT, CLEO, 0, 50)) == [
+        2,
+        1,
+    ]
