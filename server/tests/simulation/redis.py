@@ -9,6 +9,7 @@ from simulation.network import Network, NoAnswerError, RefusedForNowError
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.routing.model import GatewayId, Registered, Route, RoutesAwayError
 from tidings.routing.ports import Hear, Heard, Held, Lost, Renewed, Standing
+from tidings.signs.model import UNKNOWN, Found, Presence, Status
 
 _COMES_BACK_S = 0.5
 
@@ -218,8 +219,23 @@ class SimRedis:
     async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
         return await self._ask("push_large", lambda: self._redis.publish(chat.chat, payload))
 
+    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
+        return await self._ask("signs", lambda: self._redis.publish(f"signs {chat.chat}", payload))
+
+    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        return await self._ask("hint", lambda: self._redis.publish(f"presence {tenant} {user}", payload))
+
     def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
-        made = Subscription(self._redis, self._network, gateway, self._process, hear)
+        return self._soon(gateway, hear)
+
+    def at_signs(self, chat: ChatKey, hear: Hear) -> Subscription:
+        return self._soon(f"signs {chat.chat}", hear)
+
+    def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Subscription:
+        return self._soon(f"presence {tenant} {user}", hear)
+
+    def _soon(self, channel: str, hear: Hear) -> Subscription:
+        made = Subscription(self._redis, self._network, channel, self._process, hear)
         self._redis.scheduler.outside.call_later(self._network.delay_s(), made.stand)
         return made
 
@@ -242,3 +258,18 @@ class SimMarks:
         return await self._connection._ask(
             "marks", lambda: {chat: redis.marks[chat] for chat in chats if chat in redis.marks}
         )
+
+
+class SimPresences:
+    """Who is there, by the leases of his routes. That somebody is away is not told here."""
+
+    def __init__(self, connection: SimRedis) -> None:
+        self._connection = connection
+
+    async def set_away(self, device: DeviceKey, epoch: int, *, is_away: bool) -> bool:
+        del device, epoch, is_away
+        return False
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Found]:
+        there = await self._connection.of(tenant, users)
+        return {user: Found(Presence(Status.ONLINE) if user in there else UNKNOWN) for user in users}

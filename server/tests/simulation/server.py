@@ -12,7 +12,7 @@ from simulation.kafka import SimConsumers, SimPublisher, Topic, consume
 from simulation.keys import SimKeys
 from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network
-from simulation.redis import Redis, SimMarks, SimRedis
+from simulation.redis import Redis, SimMarks, SimPresences, SimRedis
 from simulation.tables import Tables
 from simulation.wire import UPGRADE, Ear, Wire
 
@@ -22,7 +22,7 @@ from tidings.chats.model import Standing
 from tidings.chats.rules import Action, refuse
 from tidings.chats.store import DynamoRows
 from tidings.delivery.counts import Counts
-from tidings.delivery.store import DynamoLists, DynamoPending
+from tidings.delivery.store import DynamoLists, DynamoPending, DynamoWatermarks
 from tidings.gateway.calls import Calls
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.hub import Hub
@@ -31,9 +31,11 @@ from tidings.gateway.peer import Peer, Shared
 from tidings.gateway.ports import UseCases
 from tidings.gateway.routed import Routed, RoutedOptions, World
 from tidings.gateway.seat import Seat
+from tidings.gateway.signs.desk import SignOptions, SignWorld
 from tidings.gateway.socket.ports import Socket
 from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import NoMeasure, Traffic
+from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.append import Appends
@@ -53,6 +55,9 @@ from tidings.routing.model import GatewayId, RoutesAwayError
 from tidings.run.chat_lists import join_chat_lists
 from tidings.run.deliveries import Wiring, join_worker
 from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
+from tidings.run.signs import Acquaintances
+from tidings.signs.watching import Watching
+from tidings.signs.whole import Whole
 
 TENANT = TenantId("acme")
 _TURN_S = 2.0
@@ -148,6 +153,7 @@ class Gateway:
             listing=joined.chat_list,
             history=history,
             marking=joined.marking,
+            signs=_signs(client, connection, rows, clock),
             options=RoutedOptions(renew_every_s=10.0),
         )
         self.routed = Routed(world, hub, self._report)
@@ -191,6 +197,17 @@ class Gateway:
         """What fails for want of an engine is foreseen: somebody tries again."""
         if not isinstance(error, TidingsError | RoutesAwayError):
             self._scheduler.faults.append(f"{self.process.name}: {what}: {error!r}")
+
+
+def _signs(client: SimClient, connection: SimRedis, rows: DynamoRows, clock: Clock) -> SignWorld:
+    presences = SimPresences(connection)
+    return SignWorld(
+        line=connection,
+        whole=Whole(rows, DynamoWatermarks(client, clock)),
+        presences=presences,
+        seeing=Watching(Acquaintances(client, clock), presences),
+        options=SignOptions(hold_s=10.0, look_every_s=60.0),
+    )
 
 
 def start_worker(engines: Engines, process: Process) -> None:
