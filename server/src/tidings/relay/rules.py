@@ -24,12 +24,14 @@ def may_begin(shards: Sequence[Shard], leases: LeaseOf) -> list[ShardId]:
 def has_gap(shard: Shard, shards: Sequence[Shard], leases: LeaseOf) -> bool:
     """Its parent has left the stream, and nobody has finished it: what it had was never audited, or not to its end.
 
-    Where there is no lease at all nobody has begun to audit: the first relay begins with what is there.
+    A parent that nobody ever held tells something only if there were relays in its time: they have left leases of
+    shards that are gone as well. Otherwise the first relay of all begins here, with what is there.
     """
-    if not leases or shard.parent is None or any(shard.parent == each.id for each in shards):
+    listed = {each.id for each in shards}
+    if shard.parent is None or shard.parent in listed:
         return False
     parent = leases.get(shard.parent)
-    return parent is None or not parent.is_finished
+    return not parent.is_finished if parent is not None else any(each not in listed for each in leases)
 
 
 def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collection[ShardId]) -> ShardId | None:
