@@ -67,6 +67,9 @@ class Report:
         )
 
 
+FIRST_ANSWER_S = 2.0
+
+
 @dataclass(slots=True)
 class _Entry:
     component: Component
@@ -114,11 +117,16 @@ class Board:
 
     def _look(self, entry: _Entry) -> ComponentReport:
         health = self._health(entry)
-        if entry.state is State.STARTED and health.ok is not entry.was_ok:
+        if entry.state is State.STARTED and health.ok is not entry.was_ok and not self._is_new(entry, health):
             self._tell(entry, health)
         part = entry.component
         reason = scrub(health.reason)
         return ComponentReport(part.name, entry.state, health.ok, part.gates_readiness, reason, health.since)
+
+    def _is_new(self, entry: _Entry, health: Health) -> bool:
+        """Started just now, and not answered yet: nothing that anybody need be told of."""
+        age_s = (self._clock.now() - entry.since).total_seconds()
+        return entry.was_ok is None and not health.ok and 0 <= age_s < FIRST_ANSWER_S
 
     def _health(self, entry: _Entry) -> Health:
         if entry.state is not State.STARTED:

@@ -67,6 +67,21 @@ def test_falling_ill_and_getting_well_are_told_once_each(board: Board, kafka: Pa
     assert lines[0]["reason"] == "no broker answered for 12 s"
 
 
+@pytest.mark.parametrize(("gone_s", "told"), [(0.0, 0), (1.9, 0), (2.1, 1)])
+def test_who_has_just_started_may_take_a_moment_to_answer(kafka: Part, gone_s: float, told: int) -> None:
+    clock = StillClock()
+    board = Board(clock, Metrics())
+    board.declare([kafka])
+    kafka.said = ILL
+    with capture_logs() as lines:
+        board.mark(kafka, State.STARTED)
+        clock.gone_s = gone_s
+        board.publish()
+        board.publish()
+    assert len(lines) == told
+    assert not board.report.components[0].ok
+
+
 def test_health_and_readiness_are_metrics(kafka: Part) -> None:
     metrics = Metrics()
     board = Board(StillClock(), metrics)
