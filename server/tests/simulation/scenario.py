@@ -36,10 +36,11 @@ class Scenario:
         self.users = _USERS[: self.chance.choice((2, 2, 3, 4))]
         self.chats: list[ChatKey] = []
         self._number = 0
+        self._bursts = [self.chance.random() for _ in range(3)]
 
     def play(self) -> list[str]:
         self._found()
-        for _ in range(self.scale.steps):
+        for _ in range(self.chance.choice((6, 10, 16, self.scale.steps))):
             self._at_some_time(self._draw())
         for fault in self._faults():
             self._at_some_time(fault(self.town, self.chance))
@@ -50,7 +51,12 @@ class Scenario:
         return list(checks.breaches(self.town))
 
     def _at_some_time(self, step: Callable[[], None]) -> None:
-        self.town.scheduler.outside.call_at(1.0 + self.chance.random() * self.scale.lasts_s, step)
+        """Often close together: a race needs two who come at once, and nobody who comes later and heals it."""
+        chance = self.chance
+        at = (
+            chance.choice(self._bursts) + chance.random() * 0.02 if chance.random() < 0.6 else chance.random()
+        )
+        self.town.scheduler.outside.call_at(1.0 + min(at, 1.0) * self.scale.lasts_s, step)
 
     def _faults(self) -> list[Fault]:
         """Of a few kinds, several times: what needs two of one kind is found so, too."""

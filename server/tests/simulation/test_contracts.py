@@ -1,0 +1,94 @@
+"""The contract suites of the DynamoDB stores, on the simulated tables: what the simulation stands on is held to the
+same as the engines. Left out, by name: what counts calls and units.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any, override
+
+import pytest
+from contract.chats import test_manage
+from contract.delivery import test_chat_list, test_pending, test_rows, test_watermarks
+from contract.messages import test_change, test_history, test_log, test_send
+from fixtures.engines import Space
+from fixtures.stage import Play, Scene, Stage
+from simulation.dynamo import SimClient
+from simulation.network import FAIR, Network
+from simulation.tables import Tables
+
+SUITES = (
+    test_log,
+    test_send,
+    test_change,
+    test_history,
+    test_manage,
+    test_rows,
+    test_watermarks,
+    test_pending,
+    test_chat_list,
+)
+LEFT_OUT = {
+    "test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit_and_no_read",
+    "test_a_message_of_more_than_a_kilobyte_is_two_units",
+    "test_a_sender_without_a_position_costs_four_units",
+    "test_a_direct_message_costs_two_write_units_for_two_rows",
+    "test_many_messages_that_come_together_cost_one_write_for_each_row",
+    "test_a_chat_becomes_large_for_good_and_is_then_written_once",
+    "test_marking_as_read_costs_one_write_unit",
+    "test_ticks_of_a_page_cost_two_reads_however_long_it_is",
+    "test_a_row_in_and_out_costs_two_write_units",
+    "test_a_page_costs_one_query_and_one_batch_of_names",
+}
+"""They ask the ledger, which nobody keeps here."""
+
+
+class Direct(Network):
+    """Whatever is asked is done at once, on whichever loop asks."""
+
+    def __init__(self) -> None:
+        self.chance = Random(0)
+        self.weather = FAIR
+
+    @override
+    async def ask[T](self, what: str, do: Callable[[], T], within_s: float = 2.0) -> T:
+        del what, within_s
+        await asyncio.sleep(0)
+        return do()
+
+
+def contracts() -> Iterator[Any]:
+    for suite in SUITES:
+        for name, test in _tests(suite):
+            if name not in LEFT_OUT:
+                yield pytest.param(test, id=f"{suite.__name__}.{name}")
+
+
+def _tests(suite: ModuleType) -> Iterator[tuple[str, Callable[[Play], None]]]:
+    for name, test in vars(suite).items():
+        if (
+            name.startswith("test_")
+            and inspect.isfunction(test)
+            and [*inspect.signature(test).parameters] == ["play"]
+        ):
+            yield name, test
+
+
+@pytest.fixture
+def play(space: Space, tmp_path: Path) -> Play:
+    def run(scene: Scene) -> None:
+        async def acted() -> None:
+            stage = Stage(SimClient(Tables(), Direct()), space.tenant, tmp_path / "tidings.key")
+            await asyncio.wait_for(scene(stage), 60)
+
+        asyncio.run(acted())
+
+    return run
+
+
+@pytest.mark.parametrize("contract", [*contracts()])
+def test_the_simulated_tables_keep_the_contract(contract: Callable[[Play], None], play: Play) -> None:
+    contract(play)

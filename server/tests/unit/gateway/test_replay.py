@@ -1,0 +1,49 @@
+"""What was noted while a device resumed is sent before it is live; one that has left holds nobody up."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from tidings.gateway.resume.run import Resuming
+from tidings.gateway.seat import Place, Seat
+from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, TenantId, UserId
+from tidings.kernel.pauses import NO_PAUSES
+
+CHAT = ChatId("g")
+
+
+class Ranges:
+    """As the real ones: nothing is read for a device that has left."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def catch_up(self, seat: Seat, chat: ChatId, place: Place) -> None:
+        del chat
+        self.asked += 1
+        assert self.asked < 10, "it goes round"
+        if not seat.is_gone:
+            place.position = place.ahead
+
+
+def behind(ranges: Ranges) -> tuple[Resuming, Seat]:
+    resuming: Any = object.__new__(Resuming)
+    resuming._parts, resuming._pauses = SimpleNamespace(ranges=ranges), NO_PAUSES
+    connected: Any = SimpleNamespace()
+    seat = Seat(DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone")), connected)
+    seat.places[CHAT] = Place(1)
+    seat.places[CHAT].hear(5)
+    return resuming, seat
+
+
+async def test_what_was_noted_is_read_and_then_the_device_is_live() -> None:
+    resuming, seat = behind(Ranges())
+    await resuming._replay(seat)
+    assert seat.is_live
+    assert seat.places[CHAT].position == 5
+
+
+async def test_a_device_that_left_while_it_resumed_is_not_waited_for() -> None:
+    resuming, seat = behind(Ranges())
+    seat.is_gone = True
+    await resuming._replay(seat)
+    assert not seat.is_live
