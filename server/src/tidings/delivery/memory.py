@@ -11,11 +11,13 @@ class Brought:
     """Without holes, each. 0: not known.
 
     `written`: the truth was written up to here. `handled`: and so was everything after it done. They differ for as
-    long as Redis does not answer.
+    long as Redis does not answer. `late`: the first of which nothing but the truth is known to be written; that tells
+    where to begin again in a chat of which neither this worker nor a mark knows how far it was handled.
     """
 
     written: int = 0
     handled: int = 0
+    late: int = 0
 
     def reaches(self, sequence: int) -> bool:
         """Everything before it was handled, and that is known."""
@@ -24,9 +26,19 @@ class Brought:
     def wrote(self, last: int) -> None:
         self.written = max(self.written, last)
 
+    def left_late(self, first: int) -> None:
+        self.late = min(self.late or first, first)
+
     def finished(self, last: int) -> None:
         self.handled = max(self.handled, last)
         self.wrote(self.handled)
+        if self.handled >= self.late:
+            self.late = 0
+
+    def before(self, first: int) -> int:
+        """Up to where all is handled, if it is from `first` on: below that, or what was left late lies between."""
+        handled = self.handled or self.late - 1
+        return handled if 0 <= handled < first - 1 else first - 1
 
 
 class Memory:

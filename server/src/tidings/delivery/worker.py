@@ -118,7 +118,7 @@ class Worker:
         brought.wrote(run[-1].sequence)
         await self._pauses.at("worker.rows_written")
         if first is None or not is_reached:
-            self._late(run)
+            self._late(chat, run)
             return None
         return _Written(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
 
@@ -146,7 +146,7 @@ class Worker:
         is_written = await self._write(chat, run) is not None
         is_reached = is_written and await self._reach(await self._plans(chat, run))
         if not is_reached:
-            self._late(run)
+            self._late(chat, run)
         return is_reached
 
     async def _write(self, chat: ChatKey, run: Run) -> int | None:
@@ -187,6 +187,8 @@ class Worker:
         if not written:
             return
         if not await self._reach([plan for each in written for plan in each.plans]):
+            for each in written:
+                self._memory.of(each.chat).left_late(each.first)
             self._counts.late += sum(each.last - each.first + 1 for each in written)
             return
         await few_at_once(map(self._mark, written), CHATS_AT_ONCE)
@@ -195,7 +197,7 @@ class Worker:
     async def _mark(self, done: _Written) -> None:
         """Step 5. A mark that stays behind says that something before was not handled: that is done, then marked."""
         brought, (first, last) = self._memory.of(done.chat), (done.first, done.last)
-        behind = brought.handled if 0 < brought.handled < first - 1 else first - 1
+        behind = brought.before(first)
         for _ in range(_TRIES_TO_MARK):
             if behind < first - 1 and not await self._from_log(done.chat, behind, first - 1):
                 return
@@ -220,7 +222,8 @@ class Worker:
         except RoutesAwayError as error:
             self._tell_away(str(error))
 
-    def _late(self, run: Run) -> None:
+    def _late(self, chat: ChatKey, run: Run) -> None:
+        self._memory.of(chat).left_late(run[0].sequence)
         self._counts.late += len(run)
 
     def _tell_away(self, why: str) -> None:

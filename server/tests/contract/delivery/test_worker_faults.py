@@ -211,6 +211,25 @@ def test_a_redis_that_comes_back_empty_takes_nothing_from_who_remembers(work: Wo
     work(day)
 
 
+def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(work: Work) -> None:
+    """No mark, and no memory of one. Who was taken out meanwhile would never have heard of it."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        news = office.committed()
+        office.is_cut = True
+        await office.worker.handle(news[:3])
+        await office.worker.handle(news[3:7])
+        office.is_cut = False
+        await office.worker.handle(news[7:])
+        assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
+        assert [each.entry.sequence for each in await office.queue(CLEO)] == [2, 6]
+        assert await office.mark(chat) == 8
+
+    work(day)
+
+
 def test_a_mark_that_fell_back_is_brought_up_again(work: Work) -> None:
     """As after a fail-over to a Redis that had not heard of the newest."""
 
