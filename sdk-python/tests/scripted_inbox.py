@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 
 from scripted_server import Frame, ScriptedServer
-from stage import NOW_MS
 
 
 @dataclass
-class FakeInbox:
+class ScriptedInbox:
     server: ScriptedServer
     notices: dict[str, Frame] = field(default_factory=dict)
     version: int = 1
@@ -17,7 +16,7 @@ class FakeInbox:
         self.server.answers |= {"counts": self._counted, "notices": self._page, "mark": self._mark}
 
     def put(self, message: Frame, *, minutes_ago: float = 0, **more: object) -> Frame:
-        at = NOW_MS - int(minutes_ago * 60_000)
+        at = self.server.now_ms - int(minutes_ago * 60_000)
         notice = {"id": f"01{len(self.notices):024}", "at": at, "delivered_at": at, "message": message} | more
         self.notices[str(notice["id"])] = notice
         self.version += 1
@@ -26,7 +25,12 @@ class FakeInbox:
     @property
     def counts(self) -> Frame:
         unread = sum(not (each.get("is_read") or each.get("is_archived")) for each in self.notices.values())
-        counts: Frame = {"inbox": "default", "version": self.version, "at": NOW_MS, "unread": unread}
+        counts: Frame = {
+            "inbox": "default",
+            "version": self.version,
+            "at": self.server.now_ms,
+            "unread": unread,
+        }
         return counts | ({"next_change_at": self.next_change_at} if self.next_change_at else {})
 
     async def gives(self, message: Frame) -> Frame:
@@ -68,7 +72,7 @@ class FakeInbox:
             "unread": {"is_read": False},
             "archived": {"is_archived": True},
         }
-        before, to = asked.get("before", NOW_MS), marks.get(asked["to"], {})
+        before, to = asked.get("before", self.server.now_ms), marks.get(asked["to"], {})
         ids = asked.get("ids") or [
             name for name, each in self.notices.items() if each["delivered_at"] <= before
         ]

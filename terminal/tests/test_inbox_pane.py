@@ -1,7 +1,7 @@
 """The inbox in the chat: a glance of it, live, and the list with its keys; the whole app at the scripted server."""
 
 import pytest
-from inboxes import FakeInbox
+from scripted_inbox import ScriptedInbox
 from stage import NOW_MS, staged, town
 
 from tidings_terminal import desk
@@ -9,8 +9,8 @@ from tidings_terminal import desk
 SIZES = [(80, 24), (120, 36)]
 
 
-def filled() -> FakeInbox:
-    inbox = FakeInbox(town())
+def filled() -> ScriptedInbox:
+    inbox = ScriptedInbox(town())
     inbox.put({"title": "Welcome", "text": "Nice that you are here."}, minutes_ago=90, is_read=True)
     inbox.put({"text": "Your order is on its way"}, minutes_ago=30)
     inbox.put({"title": "New feature", "text": "Notices stand beside the chats."}, minutes_ago=5)
@@ -140,7 +140,7 @@ async def test_another_chat_is_gone_to_from_the_list() -> None:
 
 
 async def test_older_notices_come_as_the_cursor_goes_down() -> None:
-    inbox = FakeInbox(town())
+    inbox = ScriptedInbox(town())
     for n in range(50):
         inbox.put({"title": f"notice {n:02}"}, is_read=True)
     async with staged(server=inbox.server) as stage:
@@ -191,7 +191,7 @@ async def test_what_is_refused_for_now_is_asked_again(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("size", [(80, 24), (50, 15)], ids=str)
 async def test_strange_payloads_break_nothing(size: tuple[int, int]) -> None:
-    inbox = FakeInbox(town())
+    inbox = ScriptedInbox(town())
     for message in (
         {"title": "\x1b[2Jred\u202e [bold]x[/bold]", "text": "日本語" * 99},
         {"order": 17, "paid": True},
