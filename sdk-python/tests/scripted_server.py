@@ -36,6 +36,7 @@ FAULTS = (
     "leave",  # asks to reconnect, and answers
 )
 WRITES = frozenset({"send", "edit", "redact", "react"})
+INBOX = frozenset({"counts", "notices", "mark"})
 
 
 def error(code: str, *, retryable: bool = False, **more: object) -> Frame:
@@ -261,6 +262,8 @@ class ScriptedServer:
             return self.answers[kind](body)
         if kind in WRITES:
             return self._append(kind, body)
+        if kind in INBOX:
+            return error("inbox_not_found")
         return self._page(body) if kind == "history" else {"ok": {}}
 
     def _append(self, kind: str, body: Frame) -> Frame:

@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 from fixtures.loops import until
+from scripted_inbox import ScriptedInbox
 from scripted_server import ScriptedServer, error
 
 ROOT = Path(__file__).parents[2]
@@ -68,3 +70,37 @@ async def test_the_bot_says_again_what_others_say(tmp_path: Path) -> None:
         assert server.logs["g1"][1]["text"] == "hello"
         bot.terminate()
         await bot.communicate()
+
+
+def test_the_how_to_shows_the_example_as_it_is() -> None:
+    page = (ROOT / "docs" / "howto" / "show-an-inbox.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert block == (EXAMPLES / "show_inbox.py").read_text()
+
+
+async def test_an_inbox_is_shown_and_followed() -> None:
+    async with ScriptedServer() as server:
+        inbox = ScriptedInbox(server)
+        first = inbox.put({"title": "first"})
+        process = await started(EXAMPLES / "show_inbox.py", server.url)
+        await _draws(process, "unread: 1", "* first")
+        second = await inbox.gives({"title": "second"})
+        await _draws(process, "unread: 2", "* second", "* first")
+        await inbox.amends(second, {"title": "another"})
+        await _draws(process, "unread: 2", "* another", "* first")
+        first["is_read"] = True
+        await inbox.tells_counts()
+        await _draws(process, "unread: 1", "* another", "  first")
+        await inbox.recalls(second)
+        await _draws(process, "unread: 0", "  first")
+        process.terminate()
+        await process.communicate()
+
+
+async def _draws(process: asyncio.subprocess.Process, *lines: str) -> None:
+    """At last: the same may be drawn again."""
+    assert process.stdout is not None
+    drawn: list[str] = []
+    async with asyncio.timeout(30):
+        while drawn[-len(lines) :] != list(lines):
+            drawn.append((await process.stdout.readline()).decode().rstrip("\n"))

@@ -36,6 +36,14 @@ class Stage:
         assert len(lines) == height
         return "\n".join("".join(segment.text for segment in strip)[:width].rstrip() for strip in lines)
 
+    @property
+    def underlined(self) -> str:
+        """What the cursor is at."""
+        lines = self.app.screen._compositor.render_strips()
+        return "".join(
+            segment.text for strip in lines for segment in strip if segment.style and segment.style.underline
+        )
+
     async def sees(self, *words: str) -> str:
         await self.until(lambda: all(word in self.text for word in words), f"{words} in")
         return self.text

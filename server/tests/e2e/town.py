@@ -34,6 +34,8 @@ FOR_NOTICES = (
         "list_inboxes",
         "get_inbox",
         "set_inbox",
+        "get_inbox_defaults",
+        "set_inbox_defaults",
         "send_notice",
         "find_notice",
         "amend_notice",

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import ClassVar, Final, override
 
@@ -15,10 +15,12 @@ from textual.widgets import Footer, Input, OptionList, Static
 from tidings_sdk import Chat, Client, Event, MemoryStore, TidingsError
 from tidings_terminal import words
 from tidings_terminal.address import Address
-from tidings_terminal.model import Model, line_of, partner, partners
+from tidings_terminal.desk import Desk
+from tidings_terminal.inbox_panes import Glance, InboxPane, show_inbox
+from tidings_terminal.model import Model, partner, partners
 from tidings_terminal.panes import ChatPane, Composer, Doing, Task, ThreadPane
 from tidings_terminal.thread import Message
-from tidings_terminal.views import Eyes, thread_lines
+from tidings_terminal.views import Eyes, chat_lines, thread_lines
 
 _PAGE: Final = 50
 _AWAY_AFTER_S: Final = 60.0
@@ -26,6 +28,7 @@ _SOON_S: Final = 0.03
 """Events come in bursts; the screen follows some thirty times a second."""
 
 _WIDE, _NARROW = 100, 60
+_OF_THE_THREAD: Final = frozenset({"edit", "react", "redact", "page"})
 
 
 class ChatApp(App[str]):
@@ -40,9 +43,10 @@ class ChatApp(App[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+n", "step(1)", "Next chat", priority=True),
         Binding("ctrl+p", "step(-1)", "Chat before", priority=True, show=False),
+        Binding("ctrl+o", "inbox", "Inbox", priority=True),
         Binding("ctrl+r", "react", "React", priority=True),
         Binding("ctrl+t", "redact", "Take back", priority=True),
-        Binding("pageup", "page(-1)", "Older", priority=True),
+        Binding("pageup", "page(-1)", "Older", priority=True, show=False),
         Binding("pagedown", "page(1)", "Newer", priority=True, show=False),
         Binding("ctrl+q,ctrl+c", "quit", "Quit", priority=True),
     ]
@@ -57,6 +61,7 @@ class ChatApp(App[str]):
         self._reading = 0
         self._said: dict[str, str] = {}
         self._away: asyncio.TimerHandle | None = None
+        self._desk = Desk(self._aside, self._touch, lambda said: self.model.say(said, time.monotonic()))
 
     @override
     def compose(self) -> ComposeResult:
@@ -64,17 +69,18 @@ class ChatApp(App[str]):
         with Horizontal(id="middle"):
             with Vertical(id="left"):
                 yield ChatPane(id="chats")
-                yield Vertical(id="inbox")
+                yield Glance(id="inbox")
             with Vertical(id="right"):
                 yield Static(id="head", markup=False)
                 yield ThreadPane(id="thread")
                 yield Static(id="typing", markup=False)
                 yield Composer(id="words")
+            yield InboxPane(self._desk, id="desk")
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one(Composer).focus()
-        self.run_worker(self._serve(), exit_on_error=False)
+        self._aside(self._serve())
         self.set_interval(1.0, self._touch)
         self._touch()
 
@@ -82,15 +88,21 @@ class ChatApp(App[str]):
         """As long as the client can go on; then what stopped it is the last word."""
         try:
             async with self._new_client() as self._client:
+                self._desk.take(self._client.inbox())
                 async for event in self._client.events():
                     self._happened(event)
         except TidingsError as error:
             self.exit(str(error))
 
+    def _aside(self, work: Coroutine[None, None, None]) -> None:
+        self.run_worker(work, exit_on_error=False)
+
     def _happened(self, event: Event) -> None:
         self.model.apply(event, self._user, time.monotonic())
+        self._desk.happened(event)
         self._touch()
 
+    @on(InboxPane.Resized)
     def _touch(self) -> None:
         if not self._is_due:
             self._is_due = True
@@ -108,6 +120,7 @@ class ChatApp(App[str]):
         self._show_bar()
         self._show_list()
         self._show_thread()
+        show_inbox(self.screen, self._desk, self._eyes)
 
     def _show_bar(self) -> None:
         parts = [f"tidings · {self._user or '…'}", self.model.connection(time.monotonic()), self.model.hint]
@@ -120,17 +133,7 @@ class ChatApp(App[str]):
             self.query_one(where, Static).update(text)
 
     def _show_list(self) -> None:
-        client, eyes = self._linked, self._eyes
-        lines = [
-            line_of(
-                row,
-                self.model.title(row, eyes.user),
-                words.clock(row.at, eyes.now_ms, eyes.zone) if row.at else "",
-                client.presence(partner(row) or ""),
-                is_open=row.chat == self.model.open,
-            )
-            for row in client.chats()
-        ]
+        lines = chat_lines(self.model, self._linked.chats(), self._linked.presence, self._eyes)
         self.query_one(ChatPane).show(lines, self.model.open)
 
     def _show_thread(self, *, from_end: bool = False) -> None:
@@ -173,7 +176,7 @@ class ChatApp(App[str]):
     def _load(self) -> None:
         if not self._is_loading and (chat := self._chat) is not None:
             self._is_loading = True
-            self.run_worker(self._older(chat), exit_on_error=False)
+            self._aside(self._older(chat))
 
     async def _older(self, chat: Chat) -> None:
         thread = self.model.thread(chat.id)
@@ -192,12 +195,13 @@ class ChatApp(App[str]):
     def _see(self) -> None:
         """What stands on a screen that is looked at is read."""
         chat = self._chat
-        if chat is None or chat.row is None or not self.app_focus or not self.query_one(ThreadPane).is_at_end:
+        is_looked_at = self.app_focus and not self._desk.is_open and self.query_one(ThreadPane).is_at_end
+        if chat is None or chat.row is None or not is_looked_at:
             return
         newest = self.model.thread(chat.id).newest
         if chat.row.unread and newest > max(chat.row.read, self._reading):
             self._reading = newest
-            self.run_worker(self._read(chat, newest), exit_on_error=False)
+            self._aside(self._read(chat, newest))
 
     async def _read(self, chat: Chat, sequence: int) -> None:
         try:
@@ -209,11 +213,13 @@ class ChatApp(App[str]):
     @on(OptionList.OptionHighlighted, "#chats")
     def _chosen(self, event: OptionList.OptionHighlighted) -> None:
         if event.option.id and event.option.id != self.model.open:
+            self.query_one(InboxPane).turn(to_inbox=False)
             self._open(event.option.id)
 
     @on(OptionList.OptionSelected, "#chats")
     @on(OptionList.OptionSelected, "#thread")
     def _to_composer(self) -> None:
+        self.query_one(InboxPane).turn(to_inbox=False)
         self.query_one(Composer).focus()
 
     @on(ThreadPane.WantsOlder)
@@ -271,8 +277,19 @@ class ChatApp(App[str]):
         if message is not None and chat is not None:
             _ = chat.redact(message.sequence)
 
+    @override
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is done to a message that is not on the screen."""
+        if action == "inbox":
+            return self._desk.counts is not None
+        return not (self._desk.is_open and action in _OF_THE_THREAD)
+
+    def action_inbox(self) -> None:
+        self.query_one(InboxPane).turn(to_inbox=not self._desk.is_open)
+
     def action_step(self, by: int) -> None:
         chats = [row.chat for row in self._client.chats()] if self._client else []
+        self.query_one(InboxPane).turn(to_inbox=False)
         if self.model.open in chats:
             self._open(chats[(chats.index(self.model.open) + by) % len(chats)])
             self._touch()
@@ -303,15 +320,10 @@ class ChatApp(App[str]):
         composer.focus()
 
     def _meant(self, *, is_own: bool) -> Message | None:
-        """The message under the cursor, or the last one that it can be."""
         if self._chat is None:
             return None
-        thread, chosen = self.model.thread(self._chat.id), self.query_one(ThreadPane).chosen
-        found = thread.at(chosen) if chosen is not None else None
-        if found is None:
-            found = thread.last_of(self._user) if is_own else thread.last()
-        is_fit = found is not None and found.can_change and (not is_own or found.by == self._user)
-        return found if is_fit else None
+        chosen = self.query_one(ThreadPane).chosen
+        return self.model.thread(self._chat.id).meant(chosen, self._user, is_own=is_own)
 
     @property
     def _linked(self) -> Client:

@@ -101,6 +101,14 @@ class Thread:
     def last(self) -> Message | None:
         return next((m for m in reversed(self.messages) if m.can_change), None)
 
+    def meant(self, chosen: int | None, user: str, *, is_own: bool) -> Message | None:
+        """The message under the cursor, or the last one that it can be."""
+        found = self.at(chosen) if chosen is not None else None
+        if found is None:
+            found = self.last_of(user) if is_own else self.last()
+        is_fit = found is not None and found.can_change and (not is_own or found.by == user)
+        return found if is_fit else None
+
     def _change_waiting(self, key: str, **changed: object) -> None:
         self.waiting = [
             replace(each, **changed) if each.key == key else each  # type: ignore[arg-type]  # by name

@@ -1,23 +1,28 @@
 """The model as text with styles: a row of the list, a line of the thread. Nothing is told by a colour alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from textwrap import wrap
 from typing import Final
 from zlib import crc32
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from tidings_sdk import Status
+from tidings_sdk import ChatRow, Presence, Status
 from tidings_terminal import words
-from tidings_terminal.model import ChatLine
+from tidings_terminal.model import ChatLine, Model, line_of, partner
+from tidings_terminal.notices import Note
 from tidings_terminal.thread import Message, Thread, Waiting
 
 _TOGETHER_MS: Final = 5 * 60 * 1000
 """Messages of one author that follow each other so closely stand under one name."""
 
 _MOST_UNREAD: Final = 999
+_MOST_LINES: Final = 4
+"""Of a notice's words, below its title."""
+
 _AUTHORS: Final = (
     "ansi_cyan",
     "ansi_green",
@@ -53,6 +58,21 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
 
 
+def chat_lines(
+    model: Model, rows: Sequence[ChatRow], presence: Callable[[str], Presence | None], eyes: Eyes
+) -> list[ChatLine]:
+    return [
+        line_of(
+            row,
+            model.title(row, eyes.user),
+            words.clock(row.at, eyes.now_ms, eyes.zone) if row.at else "",
+            presence(partner(row) or ""),
+            is_open=row.chat == model.open,
+        )
+        for row in rows
+    ]
+
+
 def chat_row(line: ChatLine, width: int) -> Content:
     badge = f" {min(line.unread, _MOST_UNREAD)}" if line.unread else ""
     when = f" {line.when}" if line.when else ""
@@ -68,6 +88,26 @@ def chat_row(line: ChatLine, width: int) -> Content:
         edge,
         (fit(f"  {line.preview}", width - 1), "dim"),
     )
+
+
+def glance(unread: int, notes: Sequence[Note], width: int) -> Content:
+    """The inbox beside the chats: how many are unread, and the newest, one line each."""
+    head = (fit(f" {words.inbox(unread)}", width), "bold" if unread else "")
+    rows = [(f"\n{fit(f'{_dot(note)}{note.title}', width)}", "dim" if note.is_read else "") for note in notes]
+    return Content.assemble(head, *rows)
+
+
+def note_row(note: Note, eyes: Eyes, width: int) -> Content:
+    when = f"  {words.clock(note.delivered_at, eyes.now_ms, eyes.zone)}"
+    quiet = "dim" if note.is_read else ""
+    parts = [(fit(f"{_dot(note)}{note.title}", width - cell_len(when)), quiet or "bold"), (when, "dim")]
+    said = wrap(note.more, max(8, width - 3), max_lines=_MOST_LINES, placeholder=" …")
+    parts += [(f"\n   {line}", quiet) for line in said]
+    return Content.assemble(*parts)
+
+
+def _dot(note: Note) -> str:
+    return "   " if note.is_read else " • "
 
 
 def thread_lines(thread: Thread, eyes: Eyes, status: Callable[[int], Status]) -> Iterator[Line]:

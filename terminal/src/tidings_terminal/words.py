@@ -3,8 +3,9 @@
 Text of others is cleaned before it is shown: a message must not be able to move the cursor or to turn lines around.
 """
 
+import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -124,6 +125,19 @@ def reactions(found: Sequence[Reaction]) -> str:
     return "  ".join(
         f"{clean(r.emoji)} {r.count}" if r.count > 1 else clean(r.emoji) for r in found if r.count
     )
+
+
+def notice(message: Mapping[str, object]) -> tuple[str, str]:
+    """Its title, or its first words; and the words that are left. A payload without words is shown as it is."""
+    said = {
+        name: told for name, each in message.items() if isinstance(each, str) and (told := one_line(each))
+    }
+    title = said.pop("title", "") or (said.pop(next(iter(said))) if said else "")
+    return title or one_line(json.dumps(message, ensure_ascii=False)), "  ".join(said.values())
+
+
+def inbox(unread: int) -> str:
+    return f"Inbox   {unread} unread" if unread else "Inbox   nothing unread"
 
 
 def _names(users: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from tidings.jobs.track import Track
 from tidings.messages.change import Change
 from tidings.messages.history import History
 from tidings.notices.broadcast import Broadcast
+from tidings.notices.defaults import InboxDefaults
 from tidings.notices.inboxes import Inboxes, InboxReader
 from tidings.notices.mark import Mark
 from tidings.notices.read import Read
@@ -32,6 +33,7 @@ class NoticeServices:
     """`known` reads inboxes through a cache, `inboxes` as they stand."""
 
     inboxes: Inboxes
+    defaults: InboxDefaults
     known: InboxReader
     read: Read
     mark: Mark

@@ -32,6 +32,16 @@ class Wanted(Struct, frozen=True, kw_only=True):
     is_for_known_users: bool = False
 
 
+class Defaults(Struct, frozen=True, kw_only=True):
+    """What an inbox of the tenant gets if nothing else is said when it is set. Those that there are stay as they are."""
+
+    retention_days: Annotated[int, Meta(ge=1, le=3650)] | None = None
+    is_for_known_users: bool = False
+    version: int = 0
+    created_ms: int = 0
+    updated_ms: int = 0
+
+
 class Inbox(Struct, frozen=True, kw_only=True):
     """`codes`: of every category that there ever was; `retired` are no longer given to notices."""
 
@@ -106,6 +116,12 @@ def made(inbox: InboxId, before: Inbox | None, wanted: Wanted, now_ms: int) -> I
         is_for_known_users=checked.is_for_known_users,
         updated_ms=now_ms,
         version=before.version + 1,
+    )
+
+
+def new_inbox(name: str, defaults: Defaults) -> Wanted:
+    return Wanted(
+        title=name, retention_days=defaults.retention_days, is_for_known_users=defaults.is_for_known_users
     )
 
 

@@ -83,5 +83,5 @@ class Inboxes:
 
 def unknown(inbox: str) -> TidingsError:
     return TidingsError(
-        Code.INBOX_NOT_FOUND, f"There is no inbox {inbox}.", hint="`tidings inbox create` makes one."
+        Code.INBOX_NOT_FOUND, f"There is no inbox {inbox}.", hint="`tidings inbox set` makes one."
     )

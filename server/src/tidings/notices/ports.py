@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from tidings.broadcasts.model import NOTHING, Draft, LogId, Reached, Shown
 from tidings.jobs.model import Done, Job, JobId
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.notices.config import Inbox
+from tidings.notices.config import Defaults, Inbox
 from tidings.notices.model import (
     Change,
     Claim,
@@ -129,6 +129,16 @@ class InboxStore(Protocol):
     async def listed(self, tenant: TenantId) -> Sequence[Inbox]: ...
 
     async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
+        """False: what stands is not the version before it."""
+        ...
+
+
+class DefaultsStore(Protocol):
+    async def read(self, tenant: TenantId) -> Defaults | None:
+        """Strong."""
+        ...
+
+    async def write(self, tenant: TenantId, defaults: Defaults) -> bool:
         """False: what stands is not the version before it."""
         ...
 

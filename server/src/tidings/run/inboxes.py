@@ -14,6 +14,7 @@ from tidings.jobs.track import Track
 from tidings.kernel.clock import Clock
 from tidings.notices.book import Book
 from tidings.notices.broadcast import Broadcast
+from tidings.notices.defaults import InboxDefaults
 from tidings.notices.drafts import Drafts
 from tidings.notices.give import Give
 from tidings.notices.inboxes import Inboxes, InboxReader
@@ -25,6 +26,7 @@ from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
 from tidings.notices.store import (
     DynamoContents,
+    DynamoDefaults,
     DynamoDirectory,
     DynamoInboxes,
     DynamoReaders,
@@ -47,6 +49,7 @@ _NO_LEASE_S = 1.0
 @dataclass(frozen=True, slots=True)
 class NoticeCases:
     inboxes: Inboxes
+    defaults: InboxDefaults
     reader: InboxReader
     read: Read
     mark: Mark
@@ -86,6 +89,7 @@ def join_notices(
     broadcast = _broadcast(at, drafts, wide, track, clock)
     return NoticeCases(
         inboxes=Inboxes(at.configured, clock, reader, news),
+        defaults=InboxDefaults(DynamoDefaults(client), clock),
         reader=reader,
         read=Read(book, at.contents, keys),
         mark=Mark(book, at.readers),
@@ -176,6 +180,7 @@ def notice_services(cases: NoticeCases) -> NoticeServices:
     """What the REST edge calls of it."""
     return NoticeServices(
         inboxes=cases.inboxes,
+        defaults=cases.defaults,
         known=cases.reader,
         read=cases.read,
         mark=cases.mark,

@@ -112,6 +112,8 @@ EXAMPLES: dict[str, Example] = {
     "list_inboxes": Example("/v1/inboxes", reach=Reach.NOTICES),
     "get_inbox": Example("/v1/inboxes/default", reach=Reach.NOTICES),
     "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.NOTICES),
+    "get_inbox_defaults": Example("/v1/inbox-defaults", reach=Reach.NOTICES),
+    "set_inbox_defaults": Example("/v1/inbox-defaults", {"retention_days": 90}, Reach.NOTICES),
     "send_notice": Example("/v1/inboxes/default/notices", SENT, Reach.NOTICES),
     "find_notice": Example("/v1/inboxes/default/sent/order-7", reach=Reach.NOTICES),
     "amend_notice": Example("/v1/inboxes/default/notices/{notice}", {"message": {}}, Reach.NOTICES),

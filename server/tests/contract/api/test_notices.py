@@ -45,6 +45,28 @@ def test_an_inbox_is_set_up_and_shown(play: Play) -> None:
     play(scene)
 
 
+def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_are(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        _, server, _ = await opened(stage)
+        path, kept = "/v1/inbox-defaults", ("retention_days", "known_users")
+        assert await server.ok("GET", path) == {"known_users": False, "version": 0}
+        await server.ok("PUT", path, {"retention_days": 90, "known_users": True})
+        made = await server.ok("PUT", "/v1/inboxes/new", {"title": "New"})
+        assert [made.get(name) for name in kept] == [90, True]
+        own = {"title": "Own", "retention_days": None, "known_users": False}
+        for body in (own, {"title": "Own"}):
+            said = await server.ok("PUT", "/v1/inboxes/own", body)
+            assert [said.get(name) for name in kept] == [None, False], "what is not said stays"
+        old = await server.ok("PUT", INBOX, NEWS)
+        assert [old.get(name) for name in kept] == [None, False], "it was there before"
+        again = await server.ok("PUT", path, {})
+        assert (again.get("retention_days"), again["known_users"], again["version"]) == (None, False, 2)
+        assert (await server.ok("PUT", "/v1/inboxes/new", {"title": "New"}))["retention_days"] == 90
+        assert await server.code("PUT", path, {"retention_days": 0}) is Code.REQUEST_INVALID
+
+    play(scene)
+
+
 def test_a_notice_is_listed_counted_and_marked(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         house, server, anna = await opened(stage)

@@ -10,6 +10,7 @@ from tidings.api.keys import KeyHeader, optional_key
 from tidings.api.routes.inbox import BROADCASTS
 from tidings.api.schemas.chats import Listed
 from tidings.api.schemas.ids import UserInPath
+from tidings.api.schemas.inbox_defaults import DefaultsShown, DefaultsWanted
 from tidings.api.schemas.inboxes import (
     AmendedShown,
     FoundShown,
@@ -65,14 +66,46 @@ async def get_inbox(call: AsNoticesServer, inbox: InboxInPath) -> InboxShown:
         *OF_BODIES,
         _UNSURE,
         _CHANGED,
-        touches=("inbox.read_config", "inbox.write_config"),
+        touches=("inbox.read_settings", "inbox.read_config", "inbox.write_config"),
         summary="Make or change an inbox (server)",
     ),
 )
 async def set_inbox(call: AsNoticesServer, inbox: InboxInPath, body: InboxWanted) -> InboxShown:
     """Holds in every process a moment later, and at the latest within five seconds."""
+    notices = call.edge.services.notices
+    new = await notices.defaults.read(call.tenant)
+    return InboxShown.of(
+        await notices.inboxes.set(call.tenant, inbox, lambda before: body.wanted(before or new))
+    )
+
+
+@router.get(
+    "/inbox-defaults",
+    **route(
+        "get_inbox_defaults",
+        touches=("inbox.read_settings",),
+        summary="What new inboxes of the tenant get (server)",
+    ),
+)
+async def get_inbox_defaults(call: AsNoticesServer) -> DefaultsShown:
+    return DefaultsShown.of(await call.edge.services.notices.defaults.read(call.tenant))
+
+
+@router.put(
+    "/inbox-defaults",
+    **route(
+        "set_inbox_defaults",
+        *OF_BODIES,
+        _UNSURE,
+        _CHANGED,
+        touches=("inbox.read_settings", "inbox.write_settings"),
+        summary="Set what new inboxes of the tenant get (server)",
+    ),
+)
+async def set_inbox_defaults(call: AsNoticesServer, body: DefaultsWanted) -> DefaultsShown:
+    """Holds at once, for inboxes that are made from then on; those that there are stay as they are."""
     wanted = body.wanted()
-    return InboxShown.of(await call.edge.services.notices.inboxes.set(call.tenant, inbox, lambda _: wanted))
+    return DefaultsShown.of(await call.edge.services.notices.defaults.set(call.tenant, lambda _: wanted))
 
 
 @bulk.post(

@@ -12,7 +12,7 @@ from tidings.api.schemas.notices import ULID, CategoryName, shows
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.jobs.model import JobId, Progress
 from tidings.kernel.clock import time_text
-from tidings.notices.config import MAX_CATEGORIES, Inbox, Wanted
+from tidings.notices.config import MAX_CATEGORIES, Defaults, Inbox, Wanted
 from tidings.notices.model import Content
 from tidings.notices.recall import Proof, Recalled
 from tidings.notices.send import MAX_USERS, Sent, Wish
@@ -72,14 +72,17 @@ HostInPath = Annotated[
     ),
 ]
 Label = Annotated[str, Field(min_length=1, max_length=64, examples=["Premium Users"])]
-Days = Annotated[int, Field(ge=1, le=3650, description="How long notices are kept. Without: for ever.")]
+Days = Annotated[int, Field(ge=1, le=3650, description="How long notices are kept. `null`: for ever.")]
 Seconds = Annotated[
     int, Field(ge=1, le=315_360_000, description="How long a notice lives that is sent without an end.")
 ]
 
 
 class InboxWanted(Shape):
-    """An inbox as it shall be, whole: what is not there is taken away. A category's code is never given to another."""
+    """An inbox as it shall be, whole: what is not there is taken away. A category's code is never given to another.
+
+    Only `retention_days` and `known_users` stay if they are not there; a new inbox has those of the tenant's defaults.
+    """
 
     model_config = shows(_INBOX)
 
@@ -100,16 +103,18 @@ class InboxWanted(Shape):
         ),
     ] = False
 
-    def wanted(self) -> Wanted:
+    def wanted(self, before: Inbox | Defaults) -> Wanted:
+        """`before`: the inbox, or what a new one gets."""
+        has_days, has_users = (name in self.model_fields_set for name in ("retention_days", "known_users"))
         return Wanted(
             title=self.title,
             description=self.description,
             categories=tuple(dict.fromkeys(self.categories)),
             schema=self.payload_schema,
-            retention_days=self.retention_days,
+            retention_days=self.retention_days if has_days else before.retention_days,
             expires_after_s=self.expires_after_s,
             default_category=self.default_category,
-            is_for_known_users=self.known_users,
+            is_for_known_users=self.known_users if has_users else before.is_for_known_users,
         )
 
 

@@ -1,4 +1,4 @@
-"""`tidings inbox set | show | list | send | explain`."""
+"""`tidings inbox set | show | list | defaults | send | explain`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -16,7 +16,7 @@ from tidings.jobs.store import KafkaChunks
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.notices.config import Inbox, Wanted, check_inbox_id, wanted_of
+from tidings.notices.config import Defaults, Inbox, Wanted, check_inbox_id, new_inbox, wanted_of
 from tidings.notices.model import Owner
 from tidings.notices.send import Wish
 from tidings.platform.redis.client import Redis
@@ -69,10 +69,34 @@ class _Given(TypedDict):
 def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
     """Make INBOX of TENANT, or change what is given of it. Holds everywhere at once, and within five seconds where the word is lost."""
 
-    def wish(before: Inbox | None) -> Wanted:
-        return _changed(wanted_of(before) if before else Wanted(title=inbox), given)
+    async def act(cases: NoticeCases) -> Inbox:
+        new = new_inbox(inbox, await cases.defaults.read(TenantId(tenant)))
+        return await cases.inboxes.set(
+            TenantId(tenant), inbox, lambda before: _changed(wanted_of(before) if before else new, given)
+        )
 
-    _show(run_cases(lambda cases: cases.inboxes.set(TenantId(tenant), inbox, wish)))
+    _show(run_cases(act))
+
+
+@group.command()
+@click.argument("tenant")
+@click.option("--retention-days", type=int, help="How long a new inbox keeps notices; 0: for ever.")
+@click.option("--known-users/--all-users", default=None, help="Whether only users with a profile get them.")
+def defaults(tenant: str, *, retention_days: int | None, known_users: bool | None) -> None:
+    """What new inboxes of TENANT get if nothing else is said. Changes what is given of it; those that there are stay as they are."""
+
+    def wish(before: Defaults) -> Defaults:
+        return Defaults(
+            retention_days=before.retention_days if retention_days is None else retention_days or None,
+            is_for_known_users=before.is_for_known_users if known_users is None else known_users,
+        )
+
+    async def act(cases: NoticeCases) -> Defaults:
+        if retention_days is None and known_users is None:
+            return await cases.defaults.read(TenantId(tenant))
+        return await cases.defaults.set(TenantId(tenant), wish)
+
+    _show_defaults(run_cases(act))
 
 
 @group.command()
@@ -90,8 +114,7 @@ def list_(tenant: str) -> None:
     found: Sequence[Inbox] = run_cases(lambda cases: cases.inboxes.listed(TenantId(tenant)))
     table = Table("inbox", "title", "categories", "retention", box=None)
     for each in found:
-        kept = "for ever" if each.retention_days is None else f"{each.retention_days} days"
-        table.add_row(each.id, each.title, ", ".join(each.categories), kept)
+        table.add_row(each.id, each.title, ", ".join(each.categories), _kept(each.retention_days))
     Console().print(table)
 
 
@@ -201,6 +224,15 @@ def object_of(text: str) -> dict[str, Any]:
         raise TidingsError(Code.REQUEST_INVALID, f"This is no JSON object: {error}") from error
 
 
+def _show_defaults(defaults: Defaults) -> None:
+    click.echo(f"retention  {_kept(defaults.retention_days)}")
+    click.echo(f"users      {'with a profile' if defaults.is_for_known_users else 'all'}")
+
+
+def _kept(days: int | None) -> str:
+    return "for ever" if days is None else f"{days} days"
+
+
 def _show(inbox: Inbox) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("inbox", inbox.id)
@@ -210,7 +242,7 @@ def _show(inbox: Inbox) -> None:
     table.add_row("default category", inbox.default_category or "-")
     table.add_row("users", "with a profile" if inbox.is_for_known_users else "all")
     table.add_row("schema", "-" if inbox.schema is None else f"version {inbox.schema_version}")
-    table.add_row("retention", "for ever" if inbox.retention_days is None else f"{inbox.retention_days} days")
+    table.add_row("retention", _kept(inbox.retention_days))
     lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"
     table.add_row("a notice lives", lives)
     table.add_row("version", f"{inbox.version}, of {time_text(inbox.updated_ms)}")

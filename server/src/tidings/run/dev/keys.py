@@ -25,7 +25,7 @@ from tidings.tenants.model import TenantSettings
 from tidings.tenants.store import DynamoTenantStore
 
 TENANT = TenantId("dev")
-_SCOPES = (Scope.USERS, Scope.ACT_AS_USER)
+_SCOPES = frozenset({Scope.USERS, Scope.ACT_AS_USER, Scope.NOTICES})
 _AUDIENCE = "tidings"
 
 
@@ -69,7 +69,9 @@ async def _signing(keys: SigningKeys, kept: object) -> dict[str, Any]:
 
 
 async def _server(keys: ApiKeys, kept: object) -> str:
-    good = {key.name.key for key in await keys.list(TENANT) if key.revoked_at_ms is None}
+    """One that an older version made may do too little."""
+    listed = await keys.list(TENANT)
+    good = {key.name.key for key in listed if key.revoked_at_ms is None and key.scopes >= _SCOPES}
     if isinstance(kept, str) and kept.removeprefix(PREFIX).split(".")[1:2] and kept.split(".")[2] in good:
         return kept
     return (await keys.issue(TENANT, "tidings dev", _SCOPES)).text.reveal()

@@ -1,4 +1,4 @@
-"""Three people and a few chats in the tenant `dev`, made through the REST edge as any client would.
+"""Three people, a few chats and an inbox in the tenant `dev`, made through the REST edge as any client would.
 
 Safe to repeat: what is there stays, and nobody says a thing twice, even after the seven days in which a repeat is known.
 """
@@ -17,6 +17,8 @@ PEOPLE = {"anna": "Anna", "ben": "Ben", "cleo": "Cleo"}
 _GROUP = "Lunch"
 _DIRECT_TALK = (("anna", "Hello Ben!"), ("ben", "Hi Anna. Lunch?"))
 _GROUP_TALK = (("anna", "Lunch at noon?"), ("ben", "Fine with me."), ("cleo", "I bring cake."))
+_INBOX = "default"
+_WELCOME = {"title": "Welcome", "text": "Notices for you come here, beside the chats."}
 _MADE, _THERE = (200, 201), 409
 
 
@@ -36,7 +38,17 @@ class Town:
         # the direct chat last: newest activity comes first in a list, and two who try it begin there
         await self._talk(chats["group"], "group", _GROUP_TALK)
         await self._talk(chats["direct"], "direct", _DIRECT_TALK)
+        await self._inbox()
         return chats
+
+    async def _inbox(self) -> None:
+        """Once: what somebody makes of it afterwards, a schema that refuses our words among it, stays."""
+        listed = await self._ask("GET", "/v1/inboxes", self._keys.server)
+        if any(inbox["id"] == _INBOX for inbox in listed["inboxes"]):
+            return
+        path, notice = f"/v1/inboxes/{_INBOX}", {"uids": list(PEOPLE), "message": _WELCOME}
+        await self._ask("PUT", path, self._keys.server, {"title": "Notices"})
+        await self._ask("POST", f"{path}/notices", self._keys.server, notice, key="dev-welcome")
 
     async def _group(self) -> str:
         listed = await self._as("anna", "GET", "/v1/chats")

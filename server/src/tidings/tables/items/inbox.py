@@ -63,7 +63,7 @@ CONFIGURATION = (
         SETTINGS_SORT,
         {**_CHANGED, "settings": Blob(16 * 1024)},
         max_bytes=17 * 1024,
-        holds="what holds for every inbox of the tenant",
+        holds="what an inbox has if nothing else is said when it is set",
     ),
     Item(
         "inbox config",

@@ -8,9 +8,8 @@ READ_SETTINGS = get(
     "inbox.read_settings",
     INBOX,
     "t#T, st#tenant_settings",
-    Role.SHOWS,
-    "Settings of a tenant's inboxes; cached.",
-    consistency=Consistency.EVENTUAL,
+    Role.RECORDS,
+    "What an inbox has if its tenant does not say it; read when one is made or set.",
 )
 WRITE_SETTINGS = put("inbox.write_settings", INBOX, "t#T, st#tenant_settings, if version = n", "Set.")
 READ_CONFIG = get(

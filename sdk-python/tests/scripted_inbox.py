@@ -1,0 +1,82 @@
+"""An inbox at the scripted server: answers as the real one does, and pushes what happens."""
+
+from dataclasses import dataclass, field
+
+from scripted_server import Frame, ScriptedServer
+
+
+@dataclass
+class ScriptedInbox:
+    server: ScriptedServer
+    notices: dict[str, Frame] = field(default_factory=dict)
+    version: int = 1
+    next_change_at: int | None = None
+
+    def __post_init__(self) -> None:
+        self.server.answers |= {"counts": self._counted, "notices": self._page, "mark": self._mark}
+
+    def put(self, message: Frame, *, minutes_ago: float = 0, **more: object) -> Frame:
+        at = self.server.now_ms - int(minutes_ago * 60_000)
+        notice = {"id": f"01{len(self.notices):024}", "at": at, "delivered_at": at, "message": message} | more
+        self.notices[str(notice["id"])] = notice
+        self.version += 1
+        return notice
+
+    @property
+    def counts(self) -> Frame:
+        unread = sum(not (each.get("is_read") or each.get("is_archived")) for each in self.notices.values())
+        counts: Frame = {
+            "inbox": "default",
+            "version": self.version,
+            "at": self.server.now_ms,
+            "unread": unread,
+        }
+        return counts | ({"next_change_at": self.next_change_at} if self.next_change_at else {})
+
+    async def gives(self, message: Frame) -> Frame:
+        notice = self.put(message)
+        await self.server.push(inbox={"counts": self.counts, "added": [notice]})
+        return notice
+
+    async def amends(self, notice: Frame, message: Frame) -> None:
+        notice |= {"message": message, "version": 2}
+        self.version += 1
+        await self.server.push(inbox={"counts": self.counts, "amended": [notice]})
+
+    async def recalls(self, notice: Frame) -> None:
+        del self.notices[notice["id"]]
+        self.version += 1
+        await self.server.push(inbox={"counts": self.counts, "gone": [notice["id"]]})
+
+    async def tells_counts(self) -> None:
+        """As when something was marked on another device."""
+        self.version += 1
+        await self.server.push(inbox={"counts": self.counts})
+
+    def _counted(self, _: Frame) -> Frame:
+        return {"ok": self.counts}
+
+    def _page(self, asked: Frame) -> Frame:
+        below, limit = asked.get("below", "9"), asked.get("limit", 20)
+        there = [
+            each
+            for name, each in sorted(self.notices.items(), reverse=True)
+            if name < below and not each.get("is_archived")
+        ]
+        page, rest = there[:limit], there[limit:]
+        return {"ok": {"notices": page, "counts": self.counts} | ({"below": page[-1]["id"]} if rest else {})}
+
+    def _mark(self, asked: Frame) -> Frame:
+        marks: dict[str, Frame] = {
+            "read": {"is_read": True},
+            "unread": {"is_read": False},
+            "archived": {"is_archived": True},
+        }
+        before, to = asked.get("before", self.server.now_ms), marks.get(asked["to"], {})
+        ids = asked.get("ids") or [
+            name for name, each in self.notices.items() if each["delivered_at"] <= before
+        ]
+        for name in ids:
+            self.notices[name].update(to)
+        self.version += 1
+        return {"ok": self.counts}

@@ -1,0 +1,66 @@
+"""The notices of one inbox as far as they were read, newest first, and what has happened to them since. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import final
+
+from tidings_sdk import InboxNews, Notice
+from tidings_terminal import words
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A notice in words. `delivered_at`: when it came to the user, in milliseconds."""
+
+    id: str
+    title: str
+    more: str
+    delivered_at: int
+    is_read: bool
+
+
+def note_of(notice: Notice) -> Note:
+    title, more = words.notice(notice.message)
+    return Note(notice.id, title, more, notice.delivered_at, notice.is_read)
+
+
+@final
+@dataclass(slots=True)
+class Shelf:
+    """`below`: where older ones go on; None: there are none."""
+
+    below: str | None = None
+    _notes: dict[str, Note] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._notes)
+
+    @property
+    def notes(self) -> list[Note]:
+        return [self._notes[name] for name in sorted(self._notes, reverse=True)]
+
+    def begin(self, notices: Iterable[Notice], below: str | None) -> None:
+        """Read anew: what is not among them is not there any more."""
+        self._notes.clear()
+        self.more(notices, below)
+
+    def more(self, notices: Iterable[Notice], below: str | None) -> None:
+        self._notes.update((each.id, note_of(each)) for each in notices)
+        self.below = below
+
+    def happened(self, news: InboxNews) -> bool:
+        """Whether the news say all that changed. What was marked elsewhere is told by the counts alone."""
+        for notice in (*news.added, *news.amended):
+            if self.below is None or notice.id > self.below:
+                self._notes[notice.id] = note_of(notice)
+        self.took(news.gone)
+        return not news.has_more and bool(news.added or news.amended or news.gone)
+
+    def took(self, ids: Iterable[str]) -> None:
+        for name in ids:
+            self._notes.pop(name, None)
+
+    def read(self, ids: Iterable[str], *, is_read: bool = True) -> None:
+        for name in ids:
+            if name in self._notes:
+                self._notes[name] = replace(self._notes[name], is_read=is_read)

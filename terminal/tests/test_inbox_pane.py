@@ -1,0 +1,209 @@
+"""The inbox in the chat: a glance of it, live, and the list with its keys; the whole app at the scripted server."""
+
+import pytest
+from scripted_inbox import ScriptedInbox
+from stage import NOW_MS, staged, town
+
+from tidings_terminal import desk
+
+SIZES = [(80, 24), (120, 36)]
+
+
+def filled() -> ScriptedInbox:
+    inbox = ScriptedInbox(town())
+    inbox.put({"title": "Welcome", "text": "Nice that you are here."}, minutes_ago=90, is_read=True)
+    inbox.put({"text": "Your order is on its way"}, minutes_ago=30)
+    inbox.put({"title": "New feature", "text": "Notices stand beside the chats."}, minutes_ago=5)
+    return inbox
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_count_and_last_notices_stand_beside_the_chats(size: tuple[int, int]) -> None:
+    inbox = filled()
+    async with staged(size, inbox.server) as stage:
+        text = await stage.sees("Inbox   2 unread", " • New feature", " • Your order is on its", "   Welcome")
+        assert "Hello Ben!" in text
+        assert "• Welcome" not in text
+        assert max(map(len, text.splitlines())) <= size[0]
+
+
+async def test_without_an_inbox_nothing_is_shown_and_nothing_said() -> None:
+    async with staged() as stage:
+        await stage.until(lambda: stage.server.tries("notices"))
+        await stage.pilot.press("ctrl+o")
+        text = await stage.sees("● live", "Hello Ben!")
+        assert "nbox" not in text
+        assert "not" not in text.splitlines()[0]
+
+
+async def test_new_amended_and_recalled_notices_are_seen_live() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread")
+        notice = await inbox.gives({"title": "Lift is stuck"})
+        await stage.sees("Inbox   3 unread", " • Lift is stuck")
+        await inbox.amends(notice, {"title": "Lift works again"})
+        await stage.sees(" • Lift works again")
+        await stage.sees_no("stuck")
+        await inbox.recalls(notice)
+        await stage.sees("Inbox   2 unread")
+        await stage.sees_no("Lift")
+
+
+async def test_what_is_marked_on_another_device_is_seen_here() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread", " • New feature")
+        for notice in inbox.notices.values():
+            notice["is_read"] = True
+        await inbox.tells_counts()
+        await stage.sees("Inbox   nothing unread", "   New feature")
+        await stage.sees_no("•")
+
+
+async def test_notices_are_read_unread_and_archived_by_keys() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread")
+        await stage.pilot.press("ctrl+o")
+        await stage.sees("Notices stand beside the chats.", "Archive")
+        await stage.sees_no("Hello Ben!")
+        await stage.pilot.press("down", "r")
+        await stage.sees("Inbox   1 unread", "   Your order is on its way")
+        await stage.pilot.press("u")
+        await stage.sees("Inbox   2 unread", " • Your order is on its way")
+        await stage.pilot.press("x")
+        await stage.sees("Inbox   1 unread")
+        await stage.sees_no("Your order")
+        await stage.pilot.press("r")
+        await stage.until(lambda: len(inbox.server.tries("mark")) == 5, "the cursor is at the next one")
+        assert [
+            (mark["to"], [inbox.notices[name]["message"].get("title") for name in mark.get("ids", [])])
+            for mark in inbox.server.tries("mark")
+        ] == [("seen", []), ("read", [None]), ("unread", [None]), ("archived", [None]), ("read", ["Welcome"])]
+        await stage.pilot.press("escape")
+        await stage.sees("Hello Ben!", "Write, and Enter")
+        await stage.types("hi", "enter")
+        await stage.sees("hi  ✓")
+
+
+async def test_where_the_cursor_is_can_be_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread", "Hi Anna. Lunch?")
+        await stage.pilot.press("shift+tab")
+        await stage.until(lambda: "Hi Anna. Lunch?" in stage.underlined)
+        await stage.pilot.press("ctrl+o", "down")
+        await stage.until(lambda: "Your order is on its way" in stage.underlined)
+        assert "New feature" not in stage.underlined
+
+
+async def test_all_that_was_told_of_is_read_and_nothing_that_was_not() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread")
+        await stage.pilot.press("ctrl+o")
+        inbox.put({"title": "Under way"}, minutes_ago=-1)
+        await stage.pilot.press("a")
+        await stage.sees("1 unread")
+        assert inbox.server.tries("mark")[-1] == {"inbox": "default", "to": "read", "before": NOW_MS}
+
+
+async def test_messages_are_neither_read_nor_changed_behind_the_list() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.until(lambda: {"chat": "d1", "sequence": 3} in inbox.server.tries("read"))
+        await stage.sees("2 unread")
+        await stage.pilot.press("ctrl+o")
+        await stage.sees("Archive")
+        await stage.says("d1", "ben", "Are you there?")
+        await stage.sees("▌  Are you there?")
+        await stage.pilot.press("ctrl+t", "ctrl+r", "u")
+        await stage.until(lambda: inbox.server.tries("mark")[-1]["to"] == "unread")
+        assert {"chat": "d1", "sequence": 4} not in inbox.server.tries("read")
+        assert not inbox.server.tries("redact")
+        await stage.pilot.press("ctrl+o")
+        await stage.until(lambda: {"chat": "d1", "sequence": 4} in inbox.server.tries("read"))
+
+
+async def test_another_chat_is_gone_to_from_the_list() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread")
+        await stage.pilot.press("ctrl+o")
+        await stage.sees("Archive")
+        await stage.pilot.press("ctrl+n")
+        await stage.sees("Lunch at noon?", "Write, and Enter")
+        await stage.types("soup", "enter")
+        await stage.sees("soup  ✓")
+
+
+async def test_older_notices_come_as_the_cursor_goes_down() -> None:
+    inbox = ScriptedInbox(town())
+    for n in range(50):
+        inbox.put({"title": f"notice {n:02}"}, is_read=True)
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("notice 49")
+        assert not [page for page in inbox.server.tries("notices") if "below" in page], "a glance is cheap"
+        await stage.pilot.press("ctrl+o")
+        for _ in range(20):
+            if "notice 00" in stage.text:
+                break
+            await stage.pilot.press("end")
+            await stage.pilot.pause(0.05)
+        await stage.sees("notice 00")
+
+
+async def test_after_a_lost_connection_the_inbox_is_read_again() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread")
+        inbox.put({"title": "Missed"})
+        await inbox.server.cut()
+        await stage.sees("Inbox   3 unread", " • Missed")
+
+
+async def test_what_expires_goes_by_itself() -> None:
+    inbox = filled()
+    inbox.next_change_at = NOW_MS + 1
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread")
+        inbox.notices.popitem()
+        inbox.next_change_at = None
+        inbox.version += 1
+        await stage.sees("Inbox   1 unread")
+        await stage.sees_no("New feature")
+
+
+async def test_what_is_refused_for_now_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "_AGAIN_S", 0.0)
+    inbox = filled()
+    answer = inbox.server.answers.pop("notices")
+    inbox.server.answers["notices"] = lambda _: {
+        "error": {"code": "overloaded", "message": "", "retryable": True}
+    }
+    async with staged(server=inbox.server) as stage:
+        await stage.until(lambda: len(inbox.server.tries("notices")) > 1)
+        inbox.server.answers["notices"] = answer
+        await stage.sees("2 unread")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 15)], ids=str)
+async def test_strange_payloads_break_nothing(size: tuple[int, int]) -> None:
+    inbox = ScriptedInbox(town())
+    for message in (
+        {"title": "\x1b[2Jred\u202e [bold]x[/bold]", "text": "日本語" * 99},
+        {"order": 17, "paid": True},
+        {},
+        {"title": 5, "deep": {"a": ["b"]}},
+    ):
+        inbox.put(message)
+    async with staged(size, inbox.server) as stage:
+        await stage.until(
+            lambda: len(stage.app.screen.query(".-inbox")) or stage.app.screen.has_class("-inbox")
+        )
+        await stage.pilot.press("ctrl+o")
+        text = await stage.sees("[2Jred [bold]x[/bold]", '{"order": 17, "paid": true}', "4 unread")
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) <= size[0]

@@ -1,0 +1,74 @@
+"""The notices that were read, under news."""
+
+import pytest
+
+from tidings_sdk import InboxCounts, InboxNews, Notice
+from tidings_terminal import words
+from tidings_terminal.notices import Shelf
+
+COUNTS = InboxCounts(inbox="default", version=1, at=1)
+
+
+def notice(name: str, title: str = "hello", *, is_read: bool = False) -> Notice:
+    return Notice(id=name, at=1, delivered_at=1, message={"title": title}, is_read=is_read)
+
+
+def shelf(*names: str, below: str | None = None) -> Shelf:
+    made = Shelf()
+    made.begin([notice(name) for name in names], below)
+    return made
+
+
+def ids(held: Shelf) -> list[str]:
+    return [note.id for note in held.notes]
+
+
+def test_news_are_put_in_their_place() -> None:
+    held = shelf("5", "3")
+    news = InboxNews(counts=COUNTS, added=(notice("7"), notice("4")), amended=(notice("3", "new"),))
+    assert held.happened(news)
+    assert ids(held) == ["7", "5", "4", "3"]
+    assert held.notes[-1].title == "new"
+    assert held.happened(InboxNews(counts=COUNTS, gone=("5", "unknown")))
+    assert ids(held) == ["7", "4", "3"]
+
+
+def test_what_is_older_than_all_that_was_read_comes_with_its_page() -> None:
+    held = shelf("5", "3", below="3")
+    held.happened(InboxNews(counts=COUNTS, amended=(notice("2"),)))
+    assert ids(held) == ["5", "3"]
+    held.more([notice("2"), notice("1")], None)
+    assert ids(held) == ["5", "3", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    "news", [InboxNews(counts=COUNTS), InboxNews(counts=COUNTS, added=(notice("6"),), has_more=True)]
+)
+def test_news_that_do_not_say_all_ask_for_the_list(news: InboxNews) -> None:
+    assert not shelf("5").happened(news)
+
+
+def test_marks_are_seen_before_the_list_is_read_again() -> None:
+    held = shelf("5", "3")
+    held.read(["3", "unknown"])
+    assert [note.is_read for note in held.notes] == [False, True]
+    held.begin([notice("5", is_read=True)], None)
+    assert [note.is_read for note in held.notes] == [True]
+
+
+@pytest.mark.parametrize(
+    ("message", "title", "more"),
+    [
+        ({"title": "New", "text": "words"}, "New", "words"),
+        ({"text": "words", "title": "New", "link": "here"}, "New", "words  here"),
+        ({"text": "first", "more": "second", "n": 3}, "first", "second"),
+        ({"title": " ", "text": "words"}, "words", ""),
+        ({"n": 3}, '{"n": 3}', ""),
+        ({}, "{}", ""),
+        ({"title": "a\x1b[2J\nb"}, "a[2J b", ""),
+    ],
+)
+def test_a_notice_is_told_by_its_title_or_its_first_words(
+    message: dict[str, object], title: str, more: str
+) -> None:
+    assert words.notice(message) == (title, more)
