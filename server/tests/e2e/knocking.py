@@ -53,6 +53,7 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "^path /user: .*match pattern"),  # the tool leaves a `%` in an id as it is: an escape
     Rule(400, _INVALID, "some notices by their ids"),  # two ways of saying which, not both
     Rule(400, _INVALID, "`ids`, or `before`"),  # the same
+    Rule(400, _INVALID, "`uids` go with the kind"),  # which field goes with which kind
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
     Rule(400, _INVALID, "^A notice has at most 90 versions"),
     Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say

@@ -34,7 +34,8 @@ class Site:
 
 def signer(tenant: str, private_jwk: Mapping[str, Any], audience: str = "tidings") -> Callable[[str], str]:
     """Tokens as the tenant's own server would make them; one for each user, kept while it is good."""
-    key = import_key(dict(private_jwk))
+    # without `alg` and `use`: joserfc takes EdDSA and Ed25519 for two
+    key = import_key({name: part for name, part in private_jwk.items() if name not in ("alg", "use")})
     header = {"alg": "ES256" if key.key_type == "EC" else "Ed25519", "kid": private_jwk["kid"]}
     kept: dict[str, tuple[int, str]] = {}
 

@@ -9,6 +9,7 @@ from tidings_sdk.frames.shape import Body
 
 InboxName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
 NoticeName = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)")]
+PageEnd = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}(\.[0-9]{1,12})?$(?!\n)")]
 CategoryName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
 NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
 
@@ -24,7 +25,7 @@ class Notices(Body, frozen=True, kw_only=True):
 
     inbox: InboxName
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    below: NoticeName | None = None
+    below: PageEnd | None = None
     category: CategoryName | None = None
     is_unread: bool = False
     is_archived: bool = False

@@ -121,7 +121,7 @@ EXAMPLES: dict[str, Example] = {
     "list_recipients": Example("/v1/inboxes/default/notices/{notice}/recipients", reach=Reach.NOTICES),
     "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.NOTICES),
     "send_broadcast": Example("/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.NOTICES),
-    "estimate_broadcast": Example("/v1/inboxes/default/broadcasts/estimate", {}, Reach.NOTICES),
+    "estimate_broadcast": Example("/v1/inboxes/default/broadcast-estimate", {}, Reach.NOTICES),
     "get_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}", reach=Reach.NOTICES),
     "ramp_broadcast": Example(
         "/v1/inboxes/default/broadcasts/{broadcast}/ramp", {"percent": 100}, Reach.NOTICES

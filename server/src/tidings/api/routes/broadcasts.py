@@ -61,7 +61,7 @@ async def send_broadcast(
 
 
 @router.post(
-    "/inboxes/{inbox}/broadcasts/estimate",
+    "/inboxes/{inbox}/broadcast-estimate",
     **route(
         "estimate_broadcast",
         *OF_BODIES,
