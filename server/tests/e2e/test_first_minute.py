@@ -69,6 +69,16 @@ class Desk:
         with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 201
 
+    def asks(self, path: str, body: dict[str, Any]) -> None:
+        """As the tenant's server."""
+        request = urllib.request.Request(
+            self.client["api"] + path,
+            json.dumps(body).encode(),
+            {"Authorization": f"Bearer {self.client['server_key']}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert answer.status == 201
+
     def gateway(self) -> psutil.Process:
         started = psutil.Process(self.dev.popen.pid).children(recursive=True)
         return next(child for child in started if child.cmdline()[-2:] == ["run", "gateway"])
@@ -111,6 +121,13 @@ def test_from_a_warm_checkout_to_the_first_message_and_its_tick_in_under_a_minut
     )
     print(f"load {load:.1f} for each core")
     assert took_s < MINUTE_S * load, "whose cores are shared waits for the others"
+
+
+def test_the_welcome_is_in_the_inbox_and_a_notice_comes_live(desk: Desk) -> None:
+    desk.anna.sees("Inbox   1 unread", "• Welcome")
+    desk.asks("/v1/inboxes/default/notices", {"uids": ["anna"], "message": {"title": "Soup is out"}})
+    desk.anna.sees("Inbox   2 unread", "• Soup is out")
+    desk.ben.sees("Inbox   1 unread")
 
 
 def test_typing_is_seen_and_ends_with_the_message(desk: Desk) -> None:
