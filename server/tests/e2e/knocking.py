@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import schemathesis
-from e2e.town import FOR_NOTICES, Town
+from e2e.town import FOR_BROADCASTS, FOR_NOTICES, Town
 from schemathesis import hooks
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import Failure
@@ -54,6 +54,9 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "some notices by their ids"),  # two ways of saying which, not both
     Rule(400, _INVALID, "`ids`, or `before`"),  # the same
     Rule(400, _INVALID, "`uids` go with the kind"),  # which field goes with which kind
+    Rule(
+        400, _INVALID, "of the list is not kept|was made of a predicate|is a list"
+    ),  # what versions there are
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
     Rule(400, _INVALID, "^A notice has at most 90 versions"),
     Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
@@ -109,7 +112,9 @@ def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
     if schema.get("type") == "array":
         return {**schema, "items": {**schema["items"], "examples": values}}
     named: dict[str, Any] = {"enum": values}
-    return {"anyOf": [named, schema]} if schema.get("title") in {"User", "After", "Inbox"} else named
+    return (
+        {"anyOf": [named, schema]} if schema.get("title") in {"User", "After", "Inbox", "Segment"} else named
+    )
 
 
 def knock(document: dict[str, Any], url: str, town: Town, examples: int) -> Findings:
@@ -214,7 +219,7 @@ def _config(url: str, town: Town, examples: int) -> SchemathesisConfig:
                     "headers": {"Authorization": f"Bearer {town.bearers.server}"},
                 },
                 {
-                    "include-operation-id": list(FOR_NOTICES),
+                    "include-operation-id": [*FOR_NOTICES, *FOR_BROADCASTS],
                     "headers": {"Authorization": f"Bearer {town.bearers.notices}"},
                 },
             ],

@@ -20,7 +20,7 @@ from tidings.accounts.model import Scope
 from tidings.accounts.signing_keys import SigningKeys
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
-from tidings.kernel.clock import SystemClock
+from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
 
@@ -43,6 +43,11 @@ FOR_NOTICES = (
     ),
     *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
     *("stack_post", "stack_redact"),
+)
+FOR_BROADCASTS = (
+    *("send_broadcast", "estimate_broadcast", "get_broadcast", "ramp_broadcast", "halt_broadcast"),
+    *("list_readers", "list_segments", "get_segment", "set_segment", "list_users_in_segment"),
+    *("activate_segment", "get_profile", "set_profile"),
 )
 OF_NOTICES = (
     *("list_notices", "count_notices", "read_notices", "unread_notices", "see_notices", "archive_notices"),
@@ -100,7 +105,9 @@ class _Builder:
             phone = {"phone": PHONES[user]} if user in PHONES else {}
             self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._town.bearers.server)
         values = self._town.values
-        values.update(self._chats() | self._messages() | self._people() | self._notices())
+        values.update(
+            self._chats() | self._messages() | self._people() | self._notices() | self._broadcasts()
+        )
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
         self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
         self._town.bodies["redeem_code"] = self._code("cleo")
@@ -163,6 +170,36 @@ class _Builder:
         found["find_notice"] |= {"host_system_id": [self._named(f"order-{n}") for n in range(SOME)]}
         found["stack_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
         return dict(found)
+
+    def _broadcasts(self) -> dict[str, Values]:
+        who = {"all": [{"attribute": "plan", "in": ["pro", "team"]}]}
+        self._ok("PUT", "/v1/segments/pros", {"predicate": who}, SENDER)
+        for _ in range(2):
+            self._ok("POST", "/v1/segments/vip/users", {"users": MEMBERS}, SENDER)
+        for user in MEMBERS:
+            self._ok("PUT", f"/v1/users/{user}/profile", {"attributes": {"plan": "pro"}}, SENDER)
+        named: Values = {
+            "inbox": ["default"],
+            "category": ["news"],
+            "segment": ["pros"],
+            "user": MEMBERS,
+            "predicate": [who],
+            "attributes": [{"plan": "team"}],
+            "created_at": [None, "2026-01-01T00:00:00Z"],
+            "starts_at": [None],
+            "expires_at": [None, time_text(int((time.time() + 30 * 86_400) * 1000))],
+            "ramp": [None, [{"percent": 5}, {"percent": 100, "after_s": 3600}]],
+        }
+        found = {name: dict(named) for name in FOR_BROADCASTS}
+        for name in ("get_broadcast", "ramp_broadcast", "halt_broadcast", "list_readers"):
+            found[name] |= {"notice": [self._broadcast() for _ in range(SOME)], "percent": [60, 80, 100]}
+        found["activate_segment"] |= {"segment": ["vip"], "version": [1, 2]}
+        found["list_users_in_segment"] |= {"segment": ["guests"], "users": MEMBERS, "version": [None]}
+        return dict(found)
+
+    def _broadcast(self) -> str:
+        wish = {"message": {"title": "hi"}, "ramp": [{"percent": 50}], "track_reads": True}
+        return str(self._ok("POST", "/v1/inboxes/default/broadcasts", wish, SENDER)["id"])
 
     def _send(self) -> dict[str, Any]:
         sent: dict[str, Any] = self._ok(

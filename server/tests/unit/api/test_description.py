@@ -26,7 +26,7 @@ OPERATIONS = {
 OPEN_ON_PURPOSE = {"ask_for_code", "redeem_code", "refresh_session"}
 """Routes for those who have no credential yet. A route that is not here and asks for none fails the test."""
 
-APPS_OWN = ("data", "message", "payload_schema", "attributes")
+APPS_OWN = ("data", "message", "payload_schema", "attributes", "predicate")
 """Fields whose form is the app's own."""
 
 each = pytest.mark.parametrize("name", sorted(OPERATIONS))
