@@ -1,6 +1,11 @@
 """Fixtures that all test suites of the workspace share."""
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no mistake of a test: none fails because drawing or trying an example took long.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 pytest_plugins = [
     "fixtures.engines",
