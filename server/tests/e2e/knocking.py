@@ -55,7 +55,7 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "`ids`, or `before`"),  # the same
     Rule(400, _INVALID, "`uids` go with the kind"),  # which field goes with which kind
     Rule(
-        400, _INVALID, "of the list is not kept|was made of a predicate|is a list"
+        400, _INVALID, "of the list is not kept|^A segment stays what it was made"
     ),  # what versions there are
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
     Rule(400, _INVALID, "^A notice has at most 90 versions"),

@@ -11,6 +11,7 @@ from tidings.kernel.errors import Code
 
 HI = {"message": {"title": "hi"}}
 SENDS = f"{INBOX}/broadcasts"
+ESTIMATE = "/v1/inboxes/default/broadcast-estimate"
 
 
 async def unread(caller: Caller) -> int:
@@ -138,9 +139,9 @@ def test_segments_and_profiles_are_set_and_asked(play: Play) -> None:
 def test_reach_and_price_are_told_beforehand(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         _, server, _ = await opened(stage)
-        told = await server.ok("POST", f"{SENDS}/estimate", {})
+        told = await server.ok("POST", ESTIMATE, {})
         assert (told["reach"], told["seen"], told["write_units"]) == (0, 0, 6)
-        assert await server.code("POST", f"{SENDS}/estimate", {"segment": "x"}) is Code.SEGMENT_NOT_FOUND
+        assert await server.code("POST", ESTIMATE, {"segment": "x"}) is Code.SEGMENT_NOT_FOUND
 
     play(scene)
 
