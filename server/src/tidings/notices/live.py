@@ -32,7 +32,6 @@ class _Told:
     """What happened to one inbox since it was last told of. Each notice stands where it was last seen."""
 
     named: dict[NoticeId, News] = field(default_factory=dict)
-    has_more: bool = False
 
     def add(self, news: News, notice: NoticeId | None) -> None:
         if notice is None:

@@ -5,7 +5,7 @@ from typing import Self
 
 from tidings.api.services import NoticeServices
 from tidings.broadcasts.ports import Snapshots
-from tidings.broadcasts.store import NoSnapshots, RedisSnapshots
+from tidings.broadcasts.store import DynamoProfiles, NoSnapshots, RedisSnapshots
 from tidings.gateway.ports import InboxCases
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.ports import Chunks
@@ -27,7 +27,6 @@ from tidings.notices.send import SendNotice
 from tidings.notices.store import (
     DynamoContents,
     DynamoDefaults,
-    DynamoDirectory,
     DynamoInboxes,
     DynamoReaders,
     DynamoShelf,
@@ -110,7 +109,7 @@ class _Stores:
     contents: DynamoContents
     shelf: DynamoShelf
     readers: DynamoReaders
-    directory: DynamoDirectory
+    directory: DynamoProfiles
     jobs: DynamoJobs
     due: DynamoDue
 
@@ -121,7 +120,7 @@ class _Stores:
             contents=DynamoContents(client),
             shelf=DynamoShelf(client),
             readers=DynamoReaders(client),
-            directory=DynamoDirectory(client),
+            directory=DynamoProfiles(client),
             jobs=DynamoJobs(client, jobs_kept_days),
             due=DynamoDue(client),
         )

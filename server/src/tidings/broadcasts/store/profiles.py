@@ -1,7 +1,7 @@
 """Profiles of users: a tenant's directory, in 256 parts by the user's hash."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -30,10 +30,19 @@ class DynamoProfiles:
 
     async def read(self, tenant: TenantId, user: UserId) -> Profile | None:
         try:
-            item = await self._client.get(patterns.READ_PROFILE, _key(tenant, user))
+            item = await self._client.get(patterns.READ_PROFILE, profile_key(tenant, user))
         except DynamoError as error:
             unread(error)
         return None if item is None else _profile_of(item)
+
+    async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
+        """Those of them who have one."""
+        keys = [profile_key(tenant, user) for user in users]
+        try:
+            found = await self._client.batch_get(patterns.READ_PROFILES, keys)
+        except DynamoError as error:
+            unread(error)
+        return {UserId(item["SK"].partition("#")[2]) for item in found}
 
     async def set(
         self,
@@ -80,7 +89,7 @@ class DynamoProfiles:
         try:
             await self._client.update(
                 patterns.WRITE_PROFILE,
-                _key(tenant, user),
+                profile_key(tenant, user),
                 "SET lists.#l = :v, lists_before.#l = if_not_exists(lists.#l, :none)",
                 condition="attribute_not_exists(lists.#l) OR lists.#l < :v",
                 names={"#l": name},
@@ -99,7 +108,7 @@ class DynamoProfiles:
             condition="PK = :p",
             values={":p": OF_BUCKET.render(tenant=tenant, bucket=bucket)},
             limit=_PAGE,
-            start=None if below is None else _key(tenant, below),
+            start=None if below is None else profile_key(tenant, below),
         )
         try:
             page = await self._client.query(patterns.WALK_DIRECTORY, query)
@@ -111,13 +120,13 @@ class DynamoProfiles:
     async def _update(self, tenant: TenantId, user: UserId, update: str, values: Attributes) -> None:
         try:
             await self._client.update(
-                patterns.WRITE_PROFILE, _key(tenant, user), update, values=values, repeatable=True
+                patterns.WRITE_PROFILE, profile_key(tenant, user), update, values=values, repeatable=True
             )
         except DynamoError as error:
             unwritten(error)
 
 
-def _key(tenant: TenantId, user: UserId) -> dict[str, Value]:
+def profile_key(tenant: TenantId, user: UserId) -> dict[str, Value]:
     return {
         "PK": OF_BUCKET.render(tenant=tenant, bucket=bucket_of(user)),
         "SK": PROFILE_SORT.render(user=user),

@@ -8,10 +8,11 @@ from tidings.broadcasts.model import Segment
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.versions import put_version
 from tidings.tables.items.inbox import OF_TENANT, SEGMENT_SORT
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.patterns import notices as patterns
@@ -44,19 +45,9 @@ class DynamoSegments:
         return found
 
     async def write(self, tenant: TenantId, segment: Segment) -> bool:
-        before = segment.version - 1
-        try:
-            await self._client.put(
-                patterns.WRITE_SEGMENT,
-                _item(tenant, segment),
-                condition="version = :v" if before else "attribute_not_exists(PK)",
-                values={":v": before} if before else None,
-            )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            unwritten(error)
-        return True
+        return await put_version(
+            self._client, patterns.WRITE_SEGMENT, _item(tenant, segment), segment.version
+        )
 
 
 def _key(tenant: TenantId, name: str) -> dict[str, Value]:

@@ -3,7 +3,6 @@
 from tidings.notices.store.config_news import RedisConfigNews
 from tidings.notices.store.contents import DynamoContents
 from tidings.notices.store.defaults import DynamoDefaults
-from tidings.notices.store.directory import DynamoDirectory
 from tidings.notices.store.inboxes import DynamoInboxes
 from tidings.notices.store.readers import DynamoReaders
 from tidings.notices.store.shelf import DynamoShelf
@@ -11,7 +10,6 @@ from tidings.notices.store.shelf import DynamoShelf
 __all__ = [
     "DynamoContents",
     "DynamoDefaults",
-    "DynamoDirectory",
     "DynamoInboxes",
     "DynamoReaders",
     "DynamoShelf",

@@ -9,9 +9,10 @@ from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import TenantId
 from tidings.notices.config import Defaults
 from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.versions import put_version
 from tidings.tables.items.inbox import OF_TENANT, SETTINGS_SORT
 from tidings.tables.patterns import notices as patterns
 
@@ -38,19 +39,9 @@ class DynamoDefaults:
         return None if item is None else _defaults_of(item)
 
     async def write(self, tenant: TenantId, defaults: Defaults) -> bool:
-        before = defaults.version - 1
-        try:
-            await self._client.put(
-                patterns.WRITE_SETTINGS,
-                _key(tenant) | _attributes(defaults),
-                condition="version = :v" if before else "attribute_not_exists(PK)",
-                values={":v": before} if before else None,
-            )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            unwritten(error)
-        return True
+        return await put_version(
+            self._client, patterns.WRITE_SETTINGS, _key(tenant) | _attributes(defaults), defaults.version
+        )
 
 
 def _key(tenant: TenantId) -> dict[str, Value]:

@@ -9,10 +9,11 @@ from tidings.kernel.ids import TenantId
 from tidings.notices.config import Inbox
 from tidings.notices.model import InboxId
 from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.versions import put_version
 from tidings.tables.items.inbox import CONFIG_SORT, OF_TENANT
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.patterns import notices as patterns
@@ -45,19 +46,7 @@ class DynamoInboxes:
         return found
 
     async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
-        before = inbox.version - 1
-        try:
-            await self._client.put(
-                patterns.WRITE_CONFIG,
-                _item(tenant, inbox),
-                condition="version = :v" if before else "attribute_not_exists(PK)",
-                values={":v": before} if before else None,
-            )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            unwritten(error)
-        return True
+        return await put_version(self._client, patterns.WRITE_CONFIG, _item(tenant, inbox), inbox.version)
 
 
 def _key(tenant: TenantId, inbox: InboxId) -> dict[str, Value]:
