@@ -1,28 +1,14 @@
 """The page on sending notices: every command on it is run as it stands, and must answer as shown."""
 
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from e2e.page import steps
-from e2e.test_walkthrough import Shell, follow
+from e2e.test_walkthrough import follow, opened
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/send-notices.md").read_text()
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
-    bash = Shell(tmp_path)
-    try:
-        yield bash
-    finally:
-        bash.close()
-        subprocess.run(
-            ["tidings", "engines", "stop"], cwd=tmp_path / "notices", env=bash.environment, check=True
-        )
-
-
-def test_every_command_of_the_page_works_and_answers_as_shown(shell: Shell) -> None:
-    for step in steps(PAGE):
-        follow(shell, step)
+def test_every_command_of_the_page_works_and_answers_as_shown(tmp_path: Path) -> None:
+    with opened(tmp_path, "notices") as shell:
+        for step in steps(PAGE):
+            follow(shell, step)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -73,16 +74,23 @@ class Shell:
         os.killpg(self._bash.pid, signal.SIGKILL)
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
+@contextmanager
+def opened(tmp_path: Path, folder: str) -> Iterator[Shell]:
+    """For a page that makes this folder first, and starts its engines there."""
     bash = Shell(tmp_path)
     try:
         yield bash
     finally:
         bash.close()
-        left = tmp_path / "first-chat"
+        left = tmp_path / folder
         if left.exists():
             subprocess.run(["tidings", "engines", "stop"], cwd=left, env=bash.environment, check=True)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    with opened(tmp_path, "first-chat") as bash:
+        yield bash
 
 
 def follow(shell: Shell, step: Step) -> None:
