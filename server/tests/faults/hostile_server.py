@@ -198,7 +198,7 @@ async def hostile_server(*script: Step, tls: ssl.SSLContext | None = None) -> As
         await listening.wait_closed()
 
 
-async def until(condition: Callable[[], bool], within_s: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
     """Waits for a condition, never for time."""
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110 - conditions are of all kinds

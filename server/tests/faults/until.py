@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], bool], *, timeout_s: float = 10) -> None:
+def until(condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

@@ -11,7 +11,7 @@ from typing import Self, final
 
 PATH = "/v1/socket"
 TEXT, BINARY, CONTINUATION, CLOSE, PING, PONG = 0x1, 0x2, 0x0, 0x8, 0x9, 0xA
-_WITHIN_S = 10.0
+_WITHIN_S = 60.0
 
 
 def frame(opcode: int, payload: bytes, *, fin: bool = True, rsv: int = 0, masked: bool = True) -> bytes:

@@ -32,7 +32,7 @@ QUICK = ConsumerTuning(
 )
 
 
-def run(scenario: Coroutine[Any, Any, None], within_s: float = 40) -> None:
+def run(scenario: Coroutine[Any, Any, None], within_s: float = 240) -> None:
     async def bounded() -> None:
         async with asyncio.timeout(within_s):
             await scenario
@@ -40,7 +40,7 @@ def run(scenario: Coroutine[Any, Any, None], within_s: float = 40) -> None:
     asyncio.run(bounded())
 
 
-async def eventually(what: Callable[[], object], within_s: float = 20) -> None:
+async def eventually(what: Callable[[], object], within_s: float = 120) -> None:
     async with asyncio.timeout(within_s):
         while not what():  # noqa: ASYNC110 - what is waited for is told by a broker, not by a task of ours
             await asyncio.sleep(0.02)

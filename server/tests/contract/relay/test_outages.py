@@ -23,7 +23,7 @@ from tidings.engines.model import Engine, Wish
 from tidings.kernel.ids import UserId
 from tidings.topics.declaration import EXPIRED
 
-DEADLINE_S = 30.0
+DEADLINE_S = 120.0
 
 
 @pytest.fixture

@@ -78,11 +78,11 @@ class DynamoProxy:
         """Count and record from here on."""
         self._log.forget()
 
-    def wait_until(self, condition: Callable[[], bool], *, timeout_s: float = 10) -> None:
+    def wait_until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
         """Wait for something that the proxy notes: calls, their fields, hits, what is held."""
         self._board.wait(condition, timeout_s=timeout_s, what=f"the condition; calls: {self.counts}")
 
-    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10) -> None:
+    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
         """`wait_until` for tests whose own loop has to bring it about."""
         await asyncio.to_thread(self.wait_until, condition, timeout_s=timeout_s)
 

@@ -37,7 +37,7 @@ class Held:
         self._holds.forget(self)
         self._holds.loop_thread.soon(lambda: self._open(DroppedError()))
 
-    def settle(self, *, timeout_s: float = 10) -> None:
+    def settle(self, *, timeout_s: float = 60) -> None:
         """Let it go and wait until the engine has answered it."""
         self.release()
         self._holds.board.wait(lambda: self.call.is_done, timeout_s=timeout_s, what=f"the end of {self.call}")

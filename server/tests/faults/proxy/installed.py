@@ -42,13 +42,13 @@ class InstalledFault:
         """What is kept back right now, in order of arrival."""
         return self.holds.now()
 
-    def wait_held(self, count: int = 1, *, timeout_s: float = 10) -> tuple[Held, ...]:
+    def wait_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[Held, ...]:
         """Wait until so many are kept back, and return them."""
         what = f"{count} requests held by {self.fault}"
         self._board.wait(lambda: len(self.held) >= count, timeout_s=timeout_s, what=what)
         return self.held
 
-    async def until_held(self, count: int = 1, *, timeout_s: float = 10) -> tuple[Held, ...]:
+    async def until_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[Held, ...]:
         """`wait_held` for tests whose own loop has to send what is waited for."""
         return await asyncio.to_thread(self.wait_held, count, timeout_s=timeout_s)
 

@@ -66,11 +66,11 @@ class TcpProxy:
         with self._board.reading:
             return replace(self._weather.flows[way])
 
-    def wait_until(self, condition: Callable[[], bool], *, timeout_s: float = 10) -> None:
+    def wait_until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
         """Wait for something that the proxy notes: connections, bytes."""
         self._board.wait(condition, timeout_s=timeout_s, what=f"the condition; {self._weather.flows}")
 
-    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10) -> None:
+    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
         """`wait_until` for tests whose own loop has to bring it about."""
         await asyncio.to_thread(self.wait_until, condition, timeout_s=timeout_s)
 

@@ -12,7 +12,7 @@ from tidings.platform.lifecycle.health import Health
 from tidings.platform.lifecycle.process import Process, StopOptions
 from tidings.platform.telemetry.metrics import Metrics
 
-DEADLINE_S = 5.0
+DEADLINE_S = 60.0
 
 
 class StillClock:

@@ -5,7 +5,7 @@ from structlog.testing import capture_logs
 
 from tidings.platform.lifecycle.watchdog import LastResort, Watchdog, WatchdogOptions, stack_of
 
-DEADLINE_S = 5.0
+DEADLINE_S = 60.0
 
 
 class Beats:
