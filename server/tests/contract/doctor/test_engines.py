@@ -17,6 +17,8 @@ from fixtures.redis_cluster import Server, ask, wait_for
 from fixtures.tables import REGION, Tables
 
 from tidings.engines import valkey as valkey_engine
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine, Wish
 from tidings.engines.ports import Ports
 from tidings.platform.kafka.connection import Connection
 from tidings.run.doctor import kafka as kafka_checks
@@ -106,6 +108,7 @@ class TestKafka:
         assert found == {
             "kafka": State.OK,
             "kafka version": State.OK,
+            "kafka session": State.OK,
             "topics": State.OK,
             "lag": State.SKIPPED,
         }
@@ -127,6 +130,13 @@ class TestKafka:
         given = {"KAFKA_BOOTSTRAP_SERVERS": kafka, "KAFKA_TOPIC_PREFIX": space.topic_prefix}
         found = only(examine("kafka", **given), "topics", State.WRONG)
         assert f"{space.topic_prefix}messages: is not there" in found.details
+
+    def test_a_group_waits_long_for_who_died(self, fleets: Callable[[Wish], Fleet], examine: Examine) -> None:
+        as_kafka_comes = {"group.consumer.session.timeout.ms": "45000"}
+        fleet = fleets(Wish(engines=frozenset({Engine.KAFKA}), kafka_extra=as_kafka_comes))
+        found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=fleet.find("kafka-1").node.address)
+        assert "for 45 s" in only(found, "kafka session", State.WARNING).why
+        fleet.kill("kafka-1")
 
     def test_a_topic_is_kept_for_another_time(
         self, topics: dict[str, str], link: Connection, examine: Examine

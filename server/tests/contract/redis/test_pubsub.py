@@ -156,3 +156,14 @@ async def test_an_empty_message_and_one_of_a_megabyte(servers: Servers, client: 
             assert await redis.publish(channel(redis), payload) == 1
         await until(lambda: len(heard.payloads) == 2)
         assert heard.payloads == [b"", large]
+
+
+async def test_a_subscription_is_no_trouble_until_its_answer_is_overdue(
+    own_servers: Servers, client: Client
+) -> None:
+    async with client(own_servers.options, confirm_s=0.5, notice_s=20.0) as redis:
+        await redis.subscribe(channel(redis), Recorder())  # the connection stands
+        own_servers.owner(channel(redis)).freeze()
+        redis.subscribe_soon(redis.keys.key("_system", "gateway-7", "signs"), Recorder())
+        assert redis.health().is_well
+        await until(lambda: "is not subscribed: not confirmed yet" in redis.health().words)

@@ -129,7 +129,8 @@ class Redis:
         """In words, for a health page and for whoever is woken by it."""
         links = [*self._nodes.links(), *(listener.link for listener in self._subscriptions.listeners())]
         troubles = {f"{link.address}: {trouble}": None for link in links if (trouble := link.health())}
-        fallen = [f"{s.channel} is not subscribed: {s.trouble}" for s in self._subscriptions.fallen()]
+        missing = [each for each in self._subscriptions.fallen() if troubles or each.is_overdue]
+        fallen = [f"{each.channel} is not subscribed: {each.trouble}" for each in missing]
         words = [*troubles, *fallen]
         return Health(is_well=not words, words="; ".join(words) or "answers")
 

@@ -23,9 +23,15 @@ class Subscription:
         self._on_close = on_close
         self._loop = asyncio.get_running_loop()
         self._confirmed = asyncio.Event()
-        self._stood_at = 0.0
+        self._asked_at, self._stood_at = self._loop.time(), 0.0
         self._lost_since: float | None = None
         self.trouble = "not confirmed yet"
+
+    @property
+    def is_overdue(self) -> bool:
+        """It does not stand, and that is not because it was asked for a moment ago."""
+        is_new = not self._stood_at and self._loop.time() - self._asked_at < self._confirm_s
+        return not self.is_standing and not is_new
 
     async def confirmed(self) -> None:
         """Wait for the server's word; without it in time, or if the caller leaves, nothing is subscribed."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from time import monotonic
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from tidings.kernel.errors import TidingsError
 from tidings.platform.kafka.connection import Connection
@@ -21,6 +21,8 @@ _CONSUMER_GROUP_HEARTBEAT = 68
 _TIMEOUT_S = 3.0
 BEHIND = 10_000
 """So many records behind is more than a moment's work."""
+LONG_SESSION_S = 10.0
+_SESSION = "group.consumer.session.timeout.ms"
 _NO_KAFKA = "Without Kafka nothing is lost, but pushes come late, when the relay finds what was not handled."
 
 
@@ -65,6 +67,7 @@ def _cluster(link: Connection, settings: KafkaSettings) -> Iterator[Finding]:
         f"{link.bootstrap_servers} answers in {took_ms:.0f} ms, {brokers} broker{'s' * (brokers > 1)}",
     )
     yield _version(settings)
+    yield _session(link)
     yield from _topics(plane, settings)
     yield from _lag(link)
 
@@ -81,6 +84,27 @@ def _version(settings: KafkaSettings) -> Finding:
         f"{first} does not know KIP-848's groups: it is older than 4.0, or they are switched off",
         "Delivery joins such a group, because the old ones deliver twice at each rebalance.",
         "Run Kafka 4 or newer, or allow `group.coordinator.rebalance.protocols=classic,consumer`.",
+    )
+
+
+def _session(link: Connection) -> Finding:
+    """Of the groups of KIP-848, where the brokers set it, not the members."""
+    try:
+        admin = AdminClient(link.admin_config())
+        broker = next(iter(admin.list_topics(timeout=_TIMEOUT_S).brokers))
+        asked = ConfigResource(ResourceType.BROKER, str(broker))
+        (answer,) = admin.describe_configs([asked], request_timeout=_TIMEOUT_S).values()
+        session_s = int(answer.result()[_SESSION].value) / 1000
+    except (KafkaException, KeyError) as error:
+        return skipped("kafka session", f"could not be asked: {error}")
+    if session_s <= LONG_SESSION_S:
+        return ok("kafka session", f"a process that died is replaced after {session_s:g} s")
+    return Finding(
+        "kafka session",
+        State.WARNING,
+        f"{_SESSION} is {session_s * 1000:.0f}",
+        f"When a delivery process dies, the chats of its partitions get no pushes for {session_s:g} s.",
+        f"Set {_SESSION}=6000 at the brokers, and group.consumer.min.session.timeout.ms no higher.",
     )
 
 
