@@ -8,7 +8,6 @@ so CPU by process is the figure to trust.
 import argparse
 import asyncio
 import resource
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -116,7 +115,7 @@ async def steady(here: Installation, pairs: Sequence[Pair], per_s: float, second
         due = began + number / per_s
         if (wait_s := due - loop.time()) > 0:
             await asyncio.sleep(wait_s)
-        pairs[number % len(pairs)].send(tally, due)
+        pairs[number % len(pairs)].begin(tally, due)
     await tally.settled(60)
     return phase.end(tally, loop.time() - began)
 
@@ -241,4 +240,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
