@@ -21,6 +21,7 @@ from fixtures.gateway import Gateway
 
 from bench.e2e_devices import Line, Pair, Tally
 from bench.report import print_figures, print_table
+from bench.whole.using import cpu_us
 from tidings.engines.cache import user_cache
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine, Wish
@@ -45,7 +46,7 @@ class Installation:
         return self.processes["gateway 1"].socket_port, self.processes["gateway 2"].socket_port
 
     def cpu_s(self) -> dict[str, float]:
-        return {name: _cpu_s(process.popen.pid) for name, process in self.processes.items()}
+        return {name: cpu_us(process.popen.pid) / 1e6 for name, process in self.processes.items()}
 
     def units(self, kind: str) -> float:
         return sum(_units(process, kind) for process in self.processes.values())

@@ -43,12 +43,16 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """`exponent`: of y over x where x is largest. `times_x`, `times_y`: from the first point to the last."""
+    """`exponent`: of y over x where x is largest. `times_x`, `times_y`: from the first point to the last.
+    `summit_x`, `summit_times`: where a line is highest that comes down again, and how high; else None.
+    """
 
     word: str
     exponent: float
     times_x: float
     times_y: float
+    summit_x: float | None = None
+    summit_times: float | None = None
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,6 +38,12 @@ PARTS = (
     Part("sends", "Durable sends beside bare puts", "beside_bare:sends"),
     Part("fanout", "The gateway beside the bare library", "beside_bare:fanout"),
     Part("deliver", "From a send to its delivery", "delivering:deliver"),
+    Part("units", "Units of each operation", "units:units"),
+    Part("growth-history", "History of a chat", "growth_history:history"),
+    Part("growth-members", "Members of a group", "growth_members:members"),
+    Part("growth-connections", "Connections", "growth_connections:connections"),
+    Part("growth-chats", "Chats of a user", "growth_chats:chats"),
+    Part("growth-storm", "A storm of devices", "growth_storm:storm"),
 )
 BY_NAME: Mapping[str, Part] = {part.name: part for part in PARTS}
 

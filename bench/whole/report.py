@@ -13,6 +13,7 @@ from bench.whole.page import Block, Plot, Table, Text, html, markdown
 
 TITLE = "Benchmarks of Tidings"
 NAME = "report"
+_HEAD = ("", "measured", "noise of the same rounds", "goal", "reached")
 
 
 def write(results: Sequence[Result], folder: Path) -> list[Path]:
@@ -41,6 +42,7 @@ def report(results: Sequence[Result]) -> Iterator[Block]:
     yield from _growths(ours)
     yield from _peers(peers)
     yield from _remarks(ours)
+    yield from _all_figures(ours)
     yield from _parts(results)
 
 
@@ -63,10 +65,19 @@ def _preface(results: Sequence[Result]) -> Iterator[Block]:
 
 
 def _in_short(results: Sequence[Result]) -> Iterator[Block]:
-    rows = [_row(figure) for result in results for figure in result.found.figures]
+    """What has a goal. The rest stands with its part."""
+    rows = [_row(figure) for result in results for figure in result.found.figures if figure.goal]
     if rows:
         yield Text("## In short")
-        yield Table(("", "measured", "noise of the same rounds", "goal", "reached"), tuple(rows))
+        yield Table(_HEAD, tuple(rows))
+
+
+def _all_figures(results: Sequence[Result]) -> Iterator[Block]:
+    yield Text("## Every figure")
+    for result in results:
+        if result.found.figures:
+            yield Text(f"### {result.title}: figures")
+            yield Table(_HEAD, tuple(_row(figure) for figure in result.found.figures))
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
@@ -120,6 +131,12 @@ def sentence(growth: Growth) -> str:
 
 def _told(line: Line) -> str:
     shape = line.shape
+    if shape.summit_x is not None and shape.summit_times is not None:
+        return (
+            f"{line.name} is **highest at {words.number(shape.summit_x)}**"
+            f" ({words.number(shape.summit_times)} times the first), and at the end"
+            f" {words.number(shape.times_y)} times for {words.number(shape.times_x)} times as many"
+        )
     return (
         f"{line.name} is **{shape.word}** ({words.number(shape.times_y)} times as much"
         f" for {words.number(shape.times_x)} times as many)"

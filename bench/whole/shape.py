@@ -21,7 +21,11 @@ def shape_of(points: Sequence[Point]) -> Shape:
     first, last = points[0], points[-1]
     times_x, times_y = last.x / first.x, _positive(last.median) / _positive(first.median)
     exponent = _slope(points[-_TAIL:])
-    return Shape(_word(times_y, exponent), exponent, times_x, times_y)
+    top = max(points, key=lambda point: point.median)
+    summit = _positive(top.median) / _positive(first.median)
+    if summit <= FLAT_WITHIN * max(1.0, times_y):
+        return Shape(_word(times_y, exponent), exponent, times_x, times_y)
+    return Shape("higher in between", exponent, times_x, times_y, top.x, summit)
 
 
 def _word(times_y: float, exponent: float) -> str:
