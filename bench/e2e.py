@@ -35,10 +35,10 @@ class Installation:
     city: City
     processes: Mapping[str, Gateway] = field(default_factory=dict)
 
-    def start(self) -> None:
+    def start(self, **changes: str) -> None:
         names = ("gateway 1", "gateway 2", "delivery", "relay")
         kinds: list[ProcessKind] = ["gateway", "gateway", "delivery", "relay"]
-        unheld = {"TESTING_PAUSE_AT": ""}
+        unheld = {"TESTING_PAUSE_AT": "", **changes}
         self.processes = dict(zip(names, self.city.ready(*kinds, **unheld), strict=True))
 
     @property
@@ -199,7 +199,8 @@ def tell(calm: Measured, full: Measured, options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def installation() -> Iterator[Installation]:
+def installation(**changes: str) -> Iterator[Installation]:
+    """Settings of its processes by their names, without the prefix."""
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
         fleet = Fleet(Path(place) / "engines", user_cache(), dies_with_us=True)
         try:
@@ -207,7 +208,7 @@ def installation() -> Iterator[Installation]:
             with city_on(fleet, "dynoxide", Path(place)) as city:
                 asyncio.run(city.found())
                 here = Installation(city)
-                here.start()
+                here.start(**changes)
                 yield here
         finally:
             fleet.stop()

@@ -4,6 +4,7 @@ All others are away, so that what is seen is the cost of having them, and not of
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import uvloop
@@ -70,8 +71,12 @@ def _note(points: _Points, size: float, measured: Measured) -> None:
 
 
 async def _pair(here: Installation, size: int) -> Pair:
-    """A group of that size; its owner and its first member are there, and the worker has handled its making."""
-    owner, *others = [UserId(f"g{size}-{n}") for n in range(size)]
+    return await gathered(here, [f"g{size}-{n}" for n in range(size)])
+
+
+async def gathered(here: Installation, people: Sequence[str]) -> Pair:
+    """Their group; its owner and its first member are there, and the worker has handled its making."""
+    owner, *others = map(UserId, people)
     async with here.city.stage() as stage:
         manage = Manage(stage.rows, stage.appends, max_members=_MOST)
         chat = (await manage.group(stage.tenant, by(owner), "many", others)).chat

@@ -44,6 +44,10 @@ PARTS = (
     Part("growth-connections", "Connections", "growth_connections:connections"),
     Part("growth-chats", "Chats of a user", "growth_chats:chats"),
     Part("growth-storm", "A storm of devices", "growth_storm:storm"),
+    Part("peer-tidings", "Tidings, by the loader of the others", "peers:tidings", "Tidings"),
+    Part("peer-nats", "NATS JetStream, file storage", "peers:nats", "NATS JetStream"),
+    Part("peer-ejabberd", "ejabberd with its archive in Postgres", "peers:ejabberd", "ejabberd"),
+    Part("peer-synapse", "Synapse with Postgres", "peers:synapse", "Synapse"),
 )
 BY_NAME: Mapping[str, Part] = {part.name: part for part in PARTS}
 
