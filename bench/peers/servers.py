@@ -20,10 +20,14 @@ _UNPRIVILEGED = "postgres"
 
 
 class Served(NamedTuple):
-    """`pids`: of the server, and of its database if it has one; each with all of its children."""
+    """`pids`: of the server, and of its database if it has one; each with all of its children.
+    `state`: users and rooms that were made before, if not by the loader; `missed`: the same, for who missed something.
+    """
 
     url: str
     pids: Mapping[str, int]
+    state: Path | None = None
+    missed: Path | None = None
 
 
 @contextmanager

@@ -1,14 +1,16 @@
 """Plots as SVG, out of results alone. Text stays text, and the same results give the same bytes."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from bench.whole.model import Figure, Growth, Latency, Line, Shares
 from bench.whole.words import number
@@ -30,6 +32,9 @@ _STYLE: dict[Any, Any] = {
 _ROOM = 1.8
 """Above and below what is drawn on a logarithmic axis: a flat line is to look flat."""
 _WIDE_IN, _HIGH_IN = 4.7, 3.3
+_ACROSS = 3
+_TITLE_CHARS = 46
+_DECADES = 200.0
 
 
 def growth_svg(growth: Growth) -> str:
@@ -52,8 +57,11 @@ def _grow(axes: Axes, lines: Sequence[Line], along: str, unit: str) -> None:
     axes.set(xscale="log", yscale="log", xlabel=along, ylabel=unit)
     if values:
         axes.set_ylim(min(values) / _ROOM, max(values) * _ROOM)
-    _plain_numbers(axes)
-    axes.legend(loc="best", fontsize=8)
+    _plain_numbers(axes.yaxis)
+    axes.set_xticks(sorted({point.x for line in lines for point in line.points}))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8)
 
 
 def latency_svg(latencies: Sequence[Latency]) -> str:
@@ -66,8 +74,8 @@ def latency_svg(latencies: Sequence[Latency]) -> str:
         shares = [share for share, _ in latencies[0].points if share in {0.0, 50.0, 90.0, 99.0, 99.9, 99.99}]
         axes.set(xscale="log", yscale="log", xlabel="percent of all messages", ylabel="ms")
         axes.set_xticks([1 / (1 - share / 100) for share in shares], [f"{share:g}" for share in shares])
-        axes.minorticks_off()
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number(y)))
+        _plain_numbers(axes.yaxis)
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.legend(loc="upper left", fontsize=8)
         return _svg(picture, "latency")
 
@@ -90,21 +98,30 @@ def shares_svg(shares: Shares) -> str:
         return _svg(picture, shares.title)
 
 
-def compared_svg(title: str, unit: str, figures: Sequence[tuple[str, Figure]]) -> str:
-    """One figure of several servers, its ends as whiskers."""
+def compared_svg(title: str, rows: Sequence[tuple[str, Sequence[tuple[str, Figure]]]]) -> str:
+    """A panel for each figure that several servers have: a dot at the median, its ends as whiskers."""
     with mpl.rc_context(_STYLE):
-        picture, (axes,) = _panels(1, _WIDE_IN * 1.4, 0.9 + 0.35 * len(figures))
-        names, medians = [name for name, _ in figures], [figure.median for _, figure in figures]
-        low = [figure.median - min(figure.runs) for _, figure in figures]
-        high = [max(figure.runs) - figure.median for _, figure in figures]
-        colours = [_COLOURS[0] if name == "Tidings" else "#9aa4b2" for name in names]
-        axes.barh(names, medians, xerr=[low, high], color=colours, ecolor="#57606a", capsize=2)
-        axes.set_xscale("log")
-        axes.set_xlim(min(medians) / _ROOM, max(max(f.runs) for _, f in figures) * _ROOM)
-        axes.invert_yaxis()
-        axes.set_xlabel(unit)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
+        deep = -(-len(rows) // _ACROSS)
+        picture = Picture(figsize=(_WIDE_IN * _ACROSS, 2.3 * deep), layout="constrained")
+        panels = picture.subplots(deep, _ACROSS, squeeze=False).ravel()
+        for axes, (name, figures) in zip(panels, rows, strict=False):
+            _dots(axes, name, figures)
+        for axes in panels[len(rows) :]:
+            axes.set_axis_off()
         return _svg(picture, title)
+
+
+def _dots(axes: Axes, name: str, figures: Sequence[tuple[str, Figure]]) -> None:
+    for peer, figure in figures:
+        colour = _COLOURS[0] if peer == "Tidings" else _COLOURS[6]
+        ends = [[figure.median - min(figure.runs)], [max(figure.runs) - figure.median]]
+        axes.errorbar([figure.median], [peer], xerr=ends, fmt="o", color=colour, capsize=2)
+    runs = [run for _, figure in figures for run in figure.runs]
+    axes.set(xscale="log", xlim=(min(runs) / _ROOM, max(runs) * _ROOM))
+    axes.set_title(textwrap.fill(name, _TITLE_CHARS), fontsize=9, loc="left")
+    axes.invert_yaxis()
+    axes.margins(y=0.15)
+    _plain_numbers(axes.xaxis)
 
 
 def _panels(count: int, wide_in: float = _WIDE_IN, high_in: float = _HIGH_IN) -> tuple[Picture, list[Axes]]:
@@ -113,12 +130,13 @@ def _panels(count: int, wide_in: float = _WIDE_IN, high_in: float = _HIGH_IN) ->
     return picture, list(picture.subplots(1, count, squeeze=False)[0])
 
 
-def _plain_numbers(axes: Axes) -> None:
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number(y)))
-    low, high = axes.get_ylim()
-    is_narrow = high / low < 10  # noqa: PLR2004 - less than a decade: its minor ticks are what can be read
-    axes.yaxis.set_minor_formatter(FuncFormatter(lambda y, _: number(y) if is_narrow else ""))
+def _plain_numbers(axis: Axis) -> None:
+    """Of a logarithmic axis: tens, or more of them where there is less than two decades to see."""
+    low, high = sorted(axis.get_view_interval())
+    steps = (1.0,) if high / low > _DECADES else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_minor_locator(NullLocator())
 
 
 def _svg(picture: Picture, title: str) -> str:

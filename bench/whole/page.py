@@ -28,9 +28,11 @@ class Table(NamedTuple):
 
 
 class Plot(NamedTuple):
+    """`drawn` gives SVG: it takes a while, and not everybody looks at it."""
+
     name: str
     title: str
-    svg: str
+    drawn: Callable[[], str]
 
 
 type Block = Text | Table | Plot
@@ -65,8 +67,8 @@ def _as_html(block: Block) -> str:
     match block:
         case Text(text):
             return _prose(text)
-        case Plot(_, title, svg):
-            data = base64.b64encode(svg.encode()).decode()
+        case Plot(_, title, drawn):
+            data = base64.b64encode(drawn().encode()).decode()
             return f'<p><img alt="{escape(title)}" src="data:image/svg+xml;base64,{data}"></p>'
         case Table(head, rows):
             top = _cells(head, "th")

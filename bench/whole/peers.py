@@ -9,8 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
-
 from bench.e2e import Installation, installation
 from bench.peers import places, servers
 from bench.peers.servers import Served
@@ -31,6 +29,7 @@ class Load(NamedTuple):
     receivers: int
     connections: int
     rounds: int
+    light_per_s: int = 50
 
     @property
     def users(self) -> int:
@@ -44,13 +43,14 @@ class Load(NamedTuple):
             "conns": self.connections,
             "users": self.users,
             "rounds": self.rounds,
+            "rate": self.light_per_s,
         }
         return [word for name, value in given.items() for word in (f"-{name}", str(value))]
 
 
 _SHORT = Load(seconds=2, pairs=5, receivers=20, connections=50, rounds=5)
 _FULL = Load(seconds=10, pairs=50, receivers=1_000, connections=3_000, rounds=100)
-_SLOW = Load(seconds=10, pairs=10, receivers=50, connections=0, rounds=20)
+_SLOW = Load(seconds=10, pairs=10, receivers=50, connections=0, rounds=20, light_per_s=4)
 """For a server that takes a fifth of a second for everything."""
 
 
@@ -68,52 +68,45 @@ def ejabberd(*, is_short: bool) -> Found:
 
 
 def synapse(*, is_short: bool) -> Found:
-    load = Load(2, 3, 4, 0, 2) if is_short else _SLOW
+    load = Load(2, 3, 4, 0, 2, light_per_s=4) if is_short else _SLOW
     return _measured("matrix", servers.synapse, load)
+
+
+_DURABLE = {
+    "tidings": "an ack is a commit in the table; everything is delivered again until a device has it.",
+    "nats": "an ack is in the page cache of one server; no memberships, no unread, no per-user state.",
+    "xmpp": "an ack is a commit of Postgres; the archive is its history.",
+    "matrix": "an ack is a commit of Postgres; it also federates, which nothing here asks for.",
+}
 
 
 def _measured(peer: str, serve: Callable[[], AbstractContextManager[Served]], load: Load) -> Found:
     try:
         loader = places.loader()
         with serve() as served, tempfile.TemporaryDirectory() as place:
-            return Found(figures=tuple(_figures(_loaded(loader, peer, served, load, Path(place)))))
+            lines = _loaded(loader, peer, served, load, Path(place))
+            return Found(figures=tuple(_figures(lines)), remarks=(_DURABLE[peer],))
     except places.NotInstalledError as missing:
         return Found(skipped=str(missing))
 
 
 def _loaded(loader: Path, peer: str, served: Served, load: Load, place: Path) -> Lines:
     """Idle connections first, while the server's memory is as it was at its start; what was missed last."""
-    state = _state_of(served, place)
     first = "idle,light,sat,fan" if load.connections else "light,sat,fan"
     lines: dict[str, Mapping[str, Any]] = {}
-    for tests in (first, "catchup"):
+    for tests, state in ((first, served.state), ("catchup", served.missed)):
         pids = ",".join(f"{name}={pid}" for name, pid in served.pids.items())
-        words = [
-            "-peer",
-            peer,
-            "-url",
-            served.url.partition("#")[0],
-            "-pids",
-            pids,
-            "-state",
-            str(state),
-            "-test",
-            tests,
-        ]
-        said = subprocess.run(
-            [str(loader), *words, *load.words()],
-            check=True,
-            timeout=_MEASURED_WITHIN_S,
-            stdout=subprocess.PIPE,
-            text=True,
-        ).stdout
+        words = ["-peer", peer, "-url", served.url, "-pids", pids, "-test", tests]
+        said = _ran([str(loader), *words, "-state", str(state or place / "state.json"), *load.words()])
         lines |= {line["test"]: line for line in map(json.loads, said.splitlines())}
     return lines
 
 
-def _state_of(served: Served, place: Path) -> Path:
-    """Tidings' users and chats are made before; others' are made by the loader."""
-    return Path(served.url.partition("#")[2]) if "#" in served.url else place / "state.json"
+def _ran(words: Sequence[str]) -> str:
+    done = subprocess.run(words, check=False, timeout=_MEASURED_WITHIN_S, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the loader gave up: {done.stderr[-1_000:]}")
+    return done.stdout
 
 
 class _Row(NamedTuple):
@@ -135,7 +128,6 @@ _CPU = (
     ("CPU of a direct message", "sat"),
     ("CPU of a delivery in a fan-out", "fan"),
     ("CPU to connect", "idle"),
-    ("CPU to connect and get a hundred missed", "catchup"),
 )
 
 
@@ -147,6 +139,9 @@ def _figures(lines: Lines) -> Iterator[Figure]:
         if test in lines:
             yield figure(f"{name}, server", _sum(lines[test], _SERVER, "cpu_us_per"), "µs")
             yield figure(f"{name}, engines or database", _sum(lines[test], _BESIDE, "cpu_us_per"), "µs")
+    if "catchup" in lines:
+        both = sum(_sum(lines["catchup"], whose, "cpu_us_per") for whose in (_SERVER, _BESIDE))
+        yield figure("CPU to connect and get a hundred missed, server and database", both, "µs")
     if "idle" in lines:
         yield figure("memory of an idle connection", _sum(lines["idle"], _SERVER, "rss_kb_per_conn"), "KB")
     if "sat" in lines:
@@ -179,28 +174,33 @@ _UNLIMITED = {
 @contextmanager
 def _tidings(load: Load) -> Iterator[Served]:
     with installation(**_UNLIMITED) as here, tempfile.TemporaryDirectory() as place:
-        state = Path(place) / "state.json"
-        state.write_text(json.dumps(asyncio.run(_people(here, load))))
+        states = {name: Path(place) / f"{name}.json" for name in ("state", "missed")}
+        for name, people in asyncio.run(_people(here, load)).items():
+            states[name].write_text(json.dumps(people))
         ours = {f"{_SERVER}-{n}": each.popen.pid for n, each in enumerate(here.processes.values())}
         urls = ",".join(f"ws://127.0.0.1:{port}/v1/socket" for port in here.ports)
-        yield Served(f"{urls}#{state}", {**ours, **_engines(here)})
+        yield Served(urls, {**ours, **_engines(here)}, states["state"], states["missed"])
 
 
 def _engines(here: Installation) -> dict[str, int]:
-    found = {f"{_BESIDE}-{each.node.engine.value}": each.pid.pid for each in here.city.fleet.status()}
-    return {name: pid for name, pid in found.items() if psutil.pid_exists(pid)}
+    return {f"{_BESIDE}-{each.node.engine.value}": each.pid.pid for each in here.city.fleet.status()}
 
 
-async def _people(here: Installation, load: Load) -> Mapping[str, str | Sequence[str]]:
-    """The last one sends to the group, and is its owner."""
+type People = dict[str, str | list[str]]
+
+
+async def _people(here: Installation, load: Load) -> dict[str, People]:
+    """Pairs, and a group of all, which its last one owns. Who missed something has one chat and is in no group."""
     names = [f"u{number}" for number in range(load.users)]
-    pairs = [await here.city.direct(names[2 * n], names[2 * n + 1]) for n in range(load.pairs + 1)]
-    sender, *others = names[load.receivers :: -1]
-    group = await gathered(here, [sender, *others])
+    pairs = [str((await here.city.direct(names[2 * n], names[2 * n + 1])).chat) for n in range(load.pairs)]
+    group = await gathered(here, names[load.receivers :: -1])
     for line in (group.sender, group.receiver):
         line.close()
+    tokens = [here.city.token(name) for name in names]
+    apart = ["one-apart", "two-apart"]
+    apart_chat = (await here.city.direct(apart[0], apart[1])).chat
+    apart_tokens = [*tokens[: 2 * load.pairs], *map(here.city.token, apart)]
     return {
-        "Tokens": [here.city.token(name) for name in names],
-        "Pairs": [pair.chat for pair in pairs],
-        "Group": group.chat,
+        "state": {"Tokens": tokens, "Pairs": pairs, "Group": group.chat},
+        "missed": {"Tokens": apart_tokens, "Pairs": [*pairs, apart_chat], "Group": ""},
     }

@@ -4,6 +4,7 @@ No figure is typed here: a test builds it from results whose every number is ano
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ def write(results: Sequence[Result], folder: Path) -> list[Path]:
         old.unlink()
     for block in blocks:
         if isinstance(block, Plot):
-            (plots / f"{block.name}.svg").write_text(block.svg)
+            (plots / f"{block.name}.svg").write_text(block.drawn())
     pages = {folder / f"{NAME}.md": markdown(blocks), folder / f"{NAME}.html": html(TITLE, blocks)}
     for path, text in pages.items():
         path.write_text(text)
@@ -96,9 +97,11 @@ def _path(results: Sequence[Result]) -> Iterator[Block]:
         if result.found.latencies or result.found.shares:
             yield Text(f"## {result.title}")
         if result.found.latencies:
-            yield Plot(f"{result.part}-latency", "How late", draw.latency_svg(result.found.latencies))
+            yield Plot(
+                f"{result.part}-latency", "How late", partial(draw.latency_svg, result.found.latencies)
+            )
         for at, shares in enumerate(result.found.shares):
-            yield Plot(f"{result.part}-shares-{_letter(at)}", shares.title, draw.shares_svg(shares))
+            yield Plot(f"{result.part}-shares-{_letter(at)}", shares.title, partial(draw.shares_svg, shares))
             yield _shares_table(shares.unit, [(s.of, s.name, s.value) for s in shares.shares])
 
 
@@ -120,7 +123,7 @@ def _growths(results: Sequence[Result]) -> Iterator[Block]:
     for result, growth in found:
         yield Text(f"### {growth.title}")
         yield Text(sentence(growth))
-        yield Plot(result.part, growth.title, draw.growth_svg(growth))
+        yield Plot(result.part, growth.title, partial(draw.growth_svg, growth))
         yield _growth_table(growth)
 
 
@@ -149,6 +152,9 @@ def _growth_table(growth: Growth) -> Table:
     head = (growth.along, *(f"{line.name}, {line.unit}" for line in growth.lines))
     rows = [(words.number(x), *(cells.get((line.name, x), "") for line in growth.lines)) for x in xs]
     return Table(head, tuple(rows))
+
+
+_ENOUGH = 3
 
 
 class Compared(NamedTuple):
@@ -183,12 +189,19 @@ def _peers(peers: Sequence[Result]) -> Iterator[Block]:
         yield from (Text(f"{result.peer}: {remark}") for remark in result.found.remarks)
     there = [result for result in peers if not result.found.skipped]
     yield _peers_table(there)
-    for at, row in enumerate(compared(there)):
-        shown = [(peer, figure) for peer, figure in row.by_peer.items() if figure.median > 0]
-        if len(shown) > 1:
-            name = f"peers-{_letter(at)}"
-            yield Plot(name, row.name, draw.compared_svg(row.name, f"{row.name}, {row.unit}", shown))
+    yield from _peers_plot(there)
     yield from _wins(there)
+
+
+def _peers_plot(peers: Sequence[Result]) -> Iterator[Block]:
+    """What at least three have; a logarithmic axis has no place for nothing."""
+    rows = []
+    for row in compared(peers):
+        shown = [(peer, figure) for peer, figure in row.by_peer.items() if min(figure.runs) > 0]
+        if len(shown) >= _ENOUGH:
+            rows.append((f"{row.name}, {row.unit}", shown))
+    if rows:
+        yield Plot("peers", "Beside others", partial(draw.compared_svg, "Beside others", rows))
 
 
 def _peers_table(peers: Sequence[Result]) -> Table:

@@ -53,7 +53,7 @@ func (p *tidings) Dial(user int, on OnFrame) (Client, error) {
 	c := &tidingsClient{wsConn: w, heads: map[string]int64{}, resumed: make(chan []byte, 1)}
 	go w.readLoop(func(f []byte) { c.heard(f, on) })
 	positions := "{}"
-	if user == 2**pairs+1 { // of catchup: it holds the first entry of its chat and missed the others
+	if user == 2**pairs+1 && user/2 < len(p.State.Pairs) { // of catchup: it holds the first entry of its chat and missed the others
 		positions = `{"` + p.State.Pairs[user/2] + `":1}`
 	}
 	answer, err := w.call(func(id int) []byte {
