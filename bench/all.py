@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.whole import report
 from bench.whole.model import load_all, save
-from bench.whole.parts import BY_NAME, PARTS, ROOT, run
+from bench.whole.parts import BY_NAME, PARTS, ROOT, gone, run
 
 FOLDER = ROOT / "docs" / "benchmarks"
 ELSEWHERE = Path(__file__).parent / "whole" / "elsewhere"
@@ -29,6 +29,8 @@ def main() -> int:
         save(result, given.to / "results")
         return 0
     broken = [name for name in _wanted(given) if not _child(name, given)]
+    for name in broken:
+        save(gone(BY_NAME[name]), given.to / "results")
     results = load_all(given.to / "results", [part.name for part in PARTS])
     pages = report.write([*results, *load_all(ELSEWHERE)], given.to)
     sys.stdout.write("".join(f"{page}\n" for page in pages))

@@ -106,7 +106,18 @@ def _postgres() -> Iterator[_Database]:
         subprocess.run(made, check=True, user=user, cwd=place, stdout=subprocess.DEVNULL)
         words = [places.postgres("postgres"), "-D", data, "-p", str(port), "-k", sockets, "-h", "127.0.0.1"]
         with _process(words, port, place, user=user) as pid:
+            _until_ready(port)
             yield _Database(port, pid)
+
+
+def _until_ready(port: int) -> None:
+    """It answers on its port before it lets anybody in."""
+    asked = [places.postgres("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    ends_at = time.monotonic() + _UP_WITHIN_S
+    while subprocess.run(asked, check=False).returncode:
+        if time.monotonic() > ends_at:
+            raise TimeoutError("Postgres does not let anybody in")
+        time.sleep(0.1)
 
 
 @contextmanager

@@ -74,12 +74,19 @@ def moved[T](value: T, change: Callable[[float], float]) -> T:
             case int() | float():
                 return change(float(found))
             case dict():
-                return {name: walk(each) for name, each in found.items()}
+                return {name: _without_digits(name, walk(each)) for name, each in found.items()}
             case list() | tuple():
                 return [walk(each) for each in found]
         return found
 
     return msgspec.convert(walk(msgspec.to_builtins(value)), type(value), strict=False)
+
+
+def _without_digits(name: str, value: Any) -> Any:
+    """Commits, dates and histograms are full of digits, behind which a typed figure could hide."""
+    if name == "machine":
+        return dict.fromkeys(value, "some")
+    return "some" if name in {"hdr", "commit", "began_at"} else value
 
 
 def test_no_figure_of_the_report_is_typed_by_hand() -> None:
@@ -206,7 +213,7 @@ def test_a_part_that_breaks_stops_no_other_and_is_named(
     assert everything.main() == 1
     assert ran == ["sends", "fanout"]
     assert "to be run again with --only: sends" in capsys.readouterr().out
-    assert (tmp_path / "report.md").exists()
+    assert "- sends: it broke" in (tmp_path / "report.md").read_text()
 
 
 def test_other_servers_are_asked_for_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -72,6 +72,13 @@ def run(part: Part, *, is_short: bool) -> Result:
     )
 
 
+def gone(part: Part) -> Result:
+    """It broke: what it found before is not told as if it were of this run."""
+    return Result(
+        part=part.name, title=part.title, found=Found(skipped="it broke"), is_short=False, peer=part.peer
+    )
+
+
 def machine() -> dict[str, str]:
     gib = psutil.virtual_memory().total / 2**30
     return {
