@@ -38,7 +38,7 @@ models *args:
 simulate *args:
     uv run python -m simulation {{ args }}
 
-# measure: just bench NAME; a table for people, then one line of JSON
+# measure: just bench NAME, a table for people, then one line of JSON; just bench all [--short] [--peers] makes the report
 [env("PYTHONPATH", "server/tests")]
 bench name *args:
     uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}

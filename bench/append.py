@@ -100,9 +100,8 @@ class Stage:
         """What the cheapest correct program would do: the same item, on condition, at a place it knows is free."""
         self.bare_heads[which] += 1
         sequence = self.bare_heads[which]
-        item = entry_item(ChatKey(self.tenant, self.chats[0].chat), bare_entry(sequence)) | {
-            "chat_id": f"{self.tenant}#bare{which}"
-        }
+        entry = entry_item(ChatKey(self.tenant, self.chats[0].chat), bare_entry(sequence))
+        item = {**entry, "chat_id": f"{self.tenant}#bare{which}"}
         await self.client.put(patterns.APPEND, item, condition=ABSENT, repeatable=True)
 
 
@@ -145,6 +144,7 @@ async def rounds(
         contenders: dict[str, tuple[Work, int, int]] = {
             "many chats, bare puts": (stage.bare, count, IN_FLIGHT),
             "many chats, messages.send": (stage.ours, count, IN_FLIGHT),
+            "many chats, bare puts again": (stage.bare, count, IN_FLIGHT),
             "hot chat, bare puts one by one": (stage.bare_hot, count // 4, 1),
             "hot chat, messages.send": (stage.hot, count // 2, IN_FLIGHT),
         }

@@ -8,7 +8,6 @@ so CPU by process is the figure to trust.
 import argparse
 import asyncio
 import resource
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from fixtures.gateway import Gateway
 
 from bench.e2e_devices import Line, Pair, Tally
 from bench.report import print_figures, print_table
+from bench.whole.using import cpu_us
 from tidings.engines.cache import user_cache
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine, Wish
@@ -35,10 +35,10 @@ class Installation:
     city: City
     processes: Mapping[str, Gateway] = field(default_factory=dict)
 
-    def start(self) -> None:
+    def start(self, **changes: str) -> None:
         names = ("gateway 1", "gateway 2", "delivery", "relay")
         kinds: list[ProcessKind] = ["gateway", "gateway", "delivery", "relay"]
-        unheld = {"TESTING_PAUSE_AT": ""}
+        unheld = {"TESTING_PAUSE_AT": "", **changes}
         self.processes = dict(zip(names, self.city.ready(*kinds, **unheld), strict=True))
 
     @property
@@ -46,7 +46,7 @@ class Installation:
         return self.processes["gateway 1"].socket_port, self.processes["gateway 2"].socket_port
 
     def cpu_s(self) -> dict[str, float]:
-        return {name: _cpu_s(process.popen.pid) for name, process in self.processes.items()}
+        return {name: cpu_us(process.popen.pid) / 1e6 for name, process in self.processes.items()}
 
     def units(self, kind: str) -> float:
         return sum(_units(process, kind) for process in self.processes.values())
@@ -116,7 +116,7 @@ async def steady(here: Installation, pairs: Sequence[Pair], per_s: float, second
         due = began + number / per_s
         if (wait_s := due - loop.time()) > 0:
             await asyncio.sleep(wait_s)
-        pairs[number % len(pairs)].send(tally, due)
+        pairs[number % len(pairs)].begin(tally, due)
     await tally.settled(60)
     return phase.end(tally, loop.time() - began)
 
@@ -199,7 +199,8 @@ def tell(calm: Measured, full: Measured, options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def installation() -> Iterator[Installation]:
+def installation(**changes: str) -> Iterator[Installation]:
+    """Settings of its processes by their names, without the prefix."""
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
         fleet = Fleet(Path(place) / "engines", user_cache(), dies_with_us=True)
         try:
@@ -207,7 +208,7 @@ def installation() -> Iterator[Installation]:
             with city_on(fleet, "dynoxide", Path(place)) as city:
                 asyncio.run(city.found())
                 here = Installation(city)
-                here.start()
+                here.start(**changes)
                 yield here
         finally:
             fleet.stop()
@@ -241,4 +242,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -40,6 +40,10 @@ class Tally:
     async def settled(self, within_s: float) -> None:
         await asyncio.wait([future for _, future in self._waiting.values()] or [_now()], timeout=within_s)
 
+    @property
+    def late_s(self) -> tuple[float, ...]:
+        return tuple(self._late_s)
+
     def percentile_ms(self, share: float) -> float:
         ordered = sorted(self._late_s)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000 if ordered else 0.0
@@ -51,7 +55,7 @@ def _now() -> asyncio.Future[None]:
     return done
 
 
-class Line(WSListener):  # type: ignore[misc]  # picows is compiled, its classes have no types to inherit
+class Line(WSListener):
     """One device. Acknowledges what it got once a second, as the SDK does."""
 
     _transport: WSTransport
@@ -139,6 +143,10 @@ class Pair:
     def __init__(self, chat: str, sender: Line, receiver: Line) -> None:
         self.chat, self.sender, self.receiver = chat, sender, receiver
         self.head = 1
+
+    def begin(self, tally: Tally, due: float) -> None:
+        """Nobody waits for it here: the tally does."""
+        _ = self.send(tally, due)
 
     def send(self, tally: Tally, due: float) -> asyncio.Future[None]:
         """Done when the receiver has it."""

@@ -6,6 +6,7 @@ import os
 import select
 import socket
 import struct
+import time
 from itertools import batched
 from multiprocessing.connection import Connection
 
@@ -31,6 +32,7 @@ def _request() -> bytes:
 
 
 _FRAME = _masked(PAYLOAD)
+_PONG = _masked(b'{"pong":{}}')
 _ECHO_BYTES = len(PAYLOAD) + 2
 
 
@@ -89,6 +91,14 @@ class Ends:
                 sock.send(_FRAME)
             self._read(_ECHO_BYTES)
 
+    def answer_heartbeats(self, seconds: float) -> None:
+        """Whatever comes to an idle device is a heartbeat."""
+        ends_at = time.monotonic() + seconds
+        while (left_s := ends_at - time.monotonic()) > 0:
+            for fd, _ in self._poll.poll(left_s):
+                if self._sockets[fd].recv(65_536):
+                    self._sockets[fd].send(_PONG)
+
     def drain(self) -> None:
         self._read(None)
 
@@ -119,6 +129,8 @@ def clients(pipe: Connection) -> None:
                 ends.enter(port, tokens)
             case ("echo", rounds):
                 ends.echo(rounds)
+            case ("idle", seconds):
+                ends.answer_heartbeats(seconds)
             case ("drain",):
                 ends.drain()
         pipe.send(None)

@@ -1,0 +1,229 @@
+"""The report is made of result files and of nothing else, and says what it must."""
+
+import re
+from collections.abc import Callable, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from bench import all as everything
+from bench.all import ELSEWHERE, FOLDER
+from bench.whole import report
+from bench.whole.latency import latency
+from bench.whole.model import Found, Goal, Growth, Result, Share, Shares, figure, load_all, save
+from bench.whole.page import Plot, Table, Text, html, markdown
+from bench.whole.parts import PARTS
+from bench.whole.shape import line
+
+ORDER = [part.name for part in PARTS]
+
+
+def result(part: str, found: Found, **more: Any) -> Result:
+    given: dict[str, Any] = {
+        "title": f"Title of {part}",
+        "is_short": False,
+        "commit": "abcdef",
+        "command": f"just bench {part}",
+    }
+    return Result(part=part, found=found, **(given | more))
+
+
+RATIO = figure("ours / bare", (0.81, 0.95, 0.97), goal=Goal("more", 0.93), noise=(0.88, 1.13))
+GROWN = Growth(
+    title="History",
+    along="entries",
+    lines=(line("a page", "µs", [(64.0, 311.0), (640.0, 322.0), (6_400.0, 333.0)]),),
+    why="It is one Query.",
+)
+CPU = figure("CPU of a message", 713.0, "µs")
+THEIRS = figure("CPU of a message", 37.0, "µs")
+RESULTS = [
+    result("one", Found(figures=(RATIO,), remarks=("Mind the gap.",)), machine={"cores": "two"}),
+    result(
+        "two",
+        Found(
+            latencies=(latency("calm", [0.0047] * 11),),
+            shares=(Shares(title="Who", unit="µs", shares=(Share("at peak", "worker", 217.0),)),),
+        ),
+    ),
+    result("three", Found(growths=(GROWN,))),
+    result("four", Found(figures=(CPU,)), peer="Tidings"),
+    result("five", Found(figures=(THEIRS,)), peer="Quick", elsewhere="was measured elsewhere"),
+    result("odd", Found(figures=(figure("CPU of a message", 41.0, "µs"),)), peer="Other"),
+    result("six", Found(skipped="it is not installed"), peer="Absent"),
+]
+
+
+def text_of(results: Sequence[Result]) -> str:
+    return markdown(report.report(results))
+
+
+def numbers_in(text: str) -> set[str]:
+    return set(re.findall(r"\d[\d.,]*", re.sub(r"[.,](?!\d)", "", text)))
+
+
+def moved[T](value: T, change: Callable[[float], float]) -> T:
+    """Every number in it another one; words stay."""
+
+    def walk(found: Any) -> Any:
+        match found:
+            case bool():
+                return found
+            case int() | float():
+                return change(float(found))
+            case dict():
+                return {name: _without_digits(name, walk(each)) for name, each in found.items()}
+            case list() | tuple():
+                return [walk(each) for each in found]
+        return found
+
+    return msgspec.convert(walk(msgspec.to_builtins(value)), type(value), strict=False)
+
+
+def _without_digits(name: str, value: Any) -> Any:
+    """Commits, dates and histograms are full of digits, behind which a typed figure could hide."""
+    if name == "machine":
+        return dict.fromkeys(value, "some")
+    return "some" if name in {"hdr", "commit", "began_at"} else value
+
+
+def test_no_figure_of_the_report_is_typed_by_hand() -> None:
+    """If each result says 7, every number of the page is made of sevens, or a word of a result file."""
+    real = [*load_all(FOLDER / "results", ORDER), *load_all(ELSEWHERE)]
+    assert any(each.found.growths for each in real), "there are no results to look at"
+    sevens = [moved(each, lambda _: 7.0) for each in real]
+    words = numbers_in(" ".join(_strings(msgspec.to_builtins(sevens))))
+    left = numbers_in(text_of(sevens)) - words
+    assert left <= {"7", "1"}, "1: how many times 7 is 7"
+
+
+def _strings(found: Any) -> list[str]:
+    match found:
+        case str():
+            return [found]
+        case dict():
+            return [text for each in found.values() for text in _strings(each)]
+        case list() | tuple():
+            return [text for each in found for text in _strings(each)]
+    return []
+
+
+def test_the_page_in_the_docs_is_that_of_the_results_beside_it() -> None:
+    """Run `just bench all --report` after a change of the report."""
+    results = [*load_all(FOLDER / "results", ORDER), *load_all(ELSEWHERE)]
+    assert (FOLDER / "report.md").read_text() == text_of(results)
+
+
+def test_every_part_has_left_its_results_in_the_docs() -> None:
+    there = {each.part for each in load_all(FOLDER / "results")}
+    assert there == set(ORDER)
+
+
+def test_a_ratio_stands_beside_its_noise_its_goal_and_whether_that_is_reached() -> None:
+    assert "| ours / bare | 0.95 (0.81 to 0.97) | 0.88 to 1.13 | ≥ 0.93 | yes |" in text_of(RESULTS)
+    missed = result("one", Found(figures=(figure("it", 3.0, goal=Goal("less", 2)),)))
+    assert "| it | 3 |  | ≤ 2 | **no** |" in text_of([missed])
+
+
+def test_growth_is_told_in_a_sentence_with_its_reason() -> None:
+    assert "A page is **flat** (1.07 times as much for 100 times as many). It is one Query." in text_of(
+        RESULTS
+    )
+
+
+def test_who_wins_is_said_plainly() -> None:
+    text = text_of(RESULTS)
+    assert "- **Quick** wins in CPU of a message (19.3 times). Tidings wins in nothing." in text
+    assert "Quick \\*" in text
+    assert "Quick was measured elsewhere." in text
+
+
+def test_who_was_not_measured_is_told_with_the_reason() -> None:
+    assert "Absent was not measured: it is not installed" in text_of(RESULTS)
+
+
+def test_a_short_run_says_so_on_top() -> None:
+    assert "A short run" not in text_of(RESULTS)
+    assert "A short run" in text_of([*RESULTS, result("seven", Found(), is_short=True)])
+
+
+def test_a_part_tells_its_commit_and_its_command() -> None:
+    assert "| one | `abcdef` |" in text_of(RESULTS)
+    assert "`just bench one`" in text_of(RESULTS)
+
+
+class _Looking(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[str] = []
+        self.cells = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.cells += tag in {"td", "th"}
+        self.sources += [value or "" for name, value in attrs if name in {"src", "href"}]
+
+
+def test_the_html_page_needs_no_other_file() -> None:
+    blocks = list(report.report(RESULTS))
+    looking = _Looking()
+    looking.feed(html("It", blocks))
+    assert len(looking.sources) == 4
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in looking.sources)
+    tables = [block for block in blocks if isinstance(block, Table)]
+    assert looking.cells == sum(len(table.head) * (1 + len(table.rows)) for table in tables)
+
+
+def test_what_a_result_says_is_text_and_no_markup() -> None:
+    assert "<script>" not in html("It", [Text("a <script> & `b < c`"), Table(("<script>",), (("1 < 2",),))])
+
+
+def test_plots_of_before_are_gone_and_results_survive_being_saved(tmp_path: Path) -> None:
+    (tmp_path / "plots").mkdir()
+    (tmp_path / "plots" / "old.svg").touch()
+    for each in RESULTS:
+        save(each, tmp_path / "results")
+    assert load_all(tmp_path / "results", [each.part for each in RESULTS]) == RESULTS
+    report.write(RESULTS, tmp_path)
+    assert "old.svg" not in {path.name for path in (tmp_path / "plots").iterdir()}
+    named = re.findall(r"\]\((plots/[^)]+)\)", (tmp_path / "report.md").read_text())
+    assert {f"plots/{path.name}" for path in (tmp_path / "plots").iterdir()} == set(named)
+
+
+def test_the_same_results_give_the_same_picture() -> None:
+    def pictures() -> list[str]:
+        return [block.drawn() for block in report.report(RESULTS) if isinstance(block, Plot)]
+
+    assert len(pictures()) == 4
+    assert pictures() == pictures()
+
+
+def test_a_part_that_breaks_stops_no_other_and_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def child(name: str, _: object) -> bool:
+        ran.append(name)
+        return name != "sends"
+
+    monkeypatch.setattr(everything, "_child", child)
+    monkeypatch.setattr("sys.argv", ["all", "--to", str(tmp_path), "--only", "sends", "fanout"])
+    assert everything.main() == 1
+    assert ran == ["sends", "fanout"]
+    assert "to be run again with --only: sends" in capsys.readouterr().out
+    assert "- sends: it broke" in (tmp_path / "report.md").read_text()
+
+
+def test_other_servers_are_asked_for_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    def child(name: str, _: object) -> bool:
+        ran.append(name)
+        return True
+
+    monkeypatch.setattr(everything, "_child", child)
+    monkeypatch.setattr("sys.argv", ["all", "--to", str(tmp_path)])
+    assert everything.main() == 0
+    assert ran == [part.name for part in PARTS if not part.peer]

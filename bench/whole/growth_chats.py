@@ -1,0 +1,116 @@
+"""Part: a user has more and more chats. What it costs to connect a device of theirs, and to show their chat list."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from itertools import batched
+
+import uvloop
+from fixtures.gateway import Device, House
+from fixtures.installation import installation
+from fixtures.lists import Lists
+from fixtures.stage import ANNA, Stage
+
+from bench.whole.model import Found, Growth
+from bench.whole.shape import line
+from bench.whole.using import cpu_us, listener
+from tidings.kernel.ids import UserId
+from tidings.wire.bounds import MAX_POSITIONS
+
+_AT_ONCE = 32
+_PAGE = 50
+_WHY = (
+    "A user's rows are one Query, a few hundred bytes each, and every row is held against the device's position or"
+    " sorted into the list. There is no index by time that every message would have to move in: the work is done by who"
+    " looks, in proportion to their chats, and not by who sends."
+)
+
+type Points = dict[str, list[tuple[float, list[float]]]]
+
+
+def chats(*, is_short: bool) -> Found:
+    sizes, times = ([10, 20, 40], 2) if is_short else ([10, 50, 200, 500, 1_000, 2_000], 12)
+    with installation() as house:
+        return uvloop.run(_grown(house, sizes, times))
+
+
+async def _grown(house: House, sizes: list[int], times: int) -> Found:
+    gateway, engine = house.start(), listener(house.tables.url)
+    port, points = gateway.socket_port, _nothing()
+    async with house.stage() as stage:
+        lists, positions = Lists(stage), dict[str, int]()
+        for size in sizes:
+            positions |= await _more_chats(stage, lists, len(positions), size)
+            serving = (gateway.popen.pid, engine)
+            known = await _timed(partial(_connected, house, port, positions), times, *serving)
+            stranger = await _timed(partial(_connected, house, port, {}), times, *serving)
+            shown = await _timed(partial(lists.page, ANNA, limit=_PAGE), times, None, engine)
+            for name, (cpu, _) in {_KNOWN: known, _NEW: stranger, _LIST: shown}.items():
+                points[name].append((float(size), cpu))
+            points[_LIST_ENGINE].append((float(size), shown[1]))
+    lines = [line(name, "µs of CPU", some) for name, some in points.items()]
+    return Found(growths=(Growth(title="Chats of a user", along="chats", lines=tuple(lines), why=_WHY),))
+
+
+_KNOWN = "connecting a device that has all of them (gateway)"
+_NEW = "connecting a new device (gateway)"
+_LIST = "a page of the chat list (process)"
+_LIST_ENGINE = "a page of the chat list (engine)"
+
+
+def _nothing() -> Points:
+    return {name: [] for name in (_KNOWN, _NEW, _LIST, _LIST_ENGINE)}
+
+
+async def _more_chats(stage: Stage, lists: Lists, have: int, want: int) -> dict[str, int]:
+    """Direct ones with a message in each; where each ends."""
+
+    async def one(number: int) -> tuple[str, int]:
+        other = UserId(f"friend-{number}")
+        chat = await stage.manage.direct(stage.tenant, ANNA, other)
+        return chat.chat, (await stage.send(chat, other, "hello, it has been a while")).sequence
+
+    made: dict[str, int] = {}
+    for some in batched(range(have, want), _AT_ONCE):
+        made |= dict(await asyncio.gather(*map(one, some)))
+        await lists.deliver()
+    return made
+
+
+async def _connected(house: House, port: int, positions: Mapping[str, int]) -> None:
+    """Until it is told that it has everything. A frame takes so many positions; the rest comes in parts."""
+    device = await Device.open(port)
+    parts = [dict(part) for part in batched(positions.items(), MAX_POSITIONS)] or [{}]
+    who = {"credential": house.token(ANNA), "protocol": 1, "device": "bench", "epoch": 0}
+    await device.say({"id": 1, "connect": {**who, "positions": parts[0], "has_more": len(parts) > 1}})
+    for number in range(1, len(parts) + 1):
+        await _resumed(device)
+        if number < len(parts):
+            resume = {"positions": parts[number], "epoch": 0, "has_more": number + 1 < len(parts)}
+            await device.say({"id": number + 1, "resume": resume})
+    await device.close()
+
+
+async def _resumed(device: Device) -> None:
+    while "resumed" not in (frame := json.loads(await device.ws.recv())):
+        if "error" in frame:
+            raise ConnectionError(str(frame))
+
+
+async def _timed(
+    work: Callable[[], Awaitable[object]], times: int, serving: int | None, engine: int
+) -> tuple[list[float], list[float]]:
+    """CPU of who serves (None: this process) and of the engine, for each time. The first one is not counted."""
+    cpu, engines = [], []
+    for _ in range(times + 1):
+        own, theirs = _spent_us(serving), cpu_us(engine)
+        await work()
+        cpu.append(_spent_us(serving) - own)
+        engines.append(cpu_us(engine) - theirs)
+    return cpu[1:], engines[1:]
+
+
+def _spent_us(pid: int | None) -> float:
+    return time.process_time() * 1e6 if pid is None else cpu_us(pid)

@@ -1,0 +1,32 @@
+"""What a process has used so far: CPU to the nanosecond where the kernel tells it, memory, and who listens on a port."""
+
+from pathlib import Path
+
+import psutil
+
+
+def cpu_us(*pids: int) -> float:
+    """Of all threads that live. Ticks of the classic counters are too coarse for a few hundred calls."""
+    return sum(_nanoseconds(pid) for pid in pids) / 1_000
+
+
+def _nanoseconds(pid: int) -> int:
+    tasks = Path(f"/proc/{pid}/task")
+    try:
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
+    except OSError:
+        times = psutil.Process(pid).cpu_times()
+        return int((times.user + times.system) * 1e9)
+
+
+def resident_kb(*pids: int) -> float:
+    return float(sum(psutil.Process(pid).memory_info().rss for pid in pids) / 1_024)
+
+
+def listener(url: str) -> int:
+    """The process that answers there."""
+    port = int(url.rstrip("/").rpartition(":")[2])
+    for found in psutil.net_connections("tcp"):
+        if found.status == psutil.CONN_LISTEN and found.pid and tuple(found.laddr)[1] == port:
+            return int(found.pid)
+    raise LookupError(f"nobody listens on {url}")
