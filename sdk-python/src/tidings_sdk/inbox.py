@@ -9,6 +9,7 @@ from typing import Protocol, final
 
 from tidings_sdk.errors import Refused, TidingsError
 from tidings_sdk.frames.notices import (
+    BroadcastNews,
     Counts,
     InboxCounts,
     InboxNews,
@@ -30,16 +31,24 @@ class Desk(Protocol):
 
 @final
 class Inbox:
-    """`counts`: the newest that was heard of; None before the first. Changes come as `InboxNews` from `events()`."""
+    """`counts`: the newest that was heard of; None before the first. Changes come as `InboxNews` from `events()`, and
+    broadcasts as `BroadcastNews`, without counts: `refresh()` when they are needed.
+    """
 
     def __init__(self, desk: Desk, name: str) -> None:
         self._desk = desk
         self.id = name
         self.counts: InboxCounts | None = None
+        self._told_up_to = 0
+
+    @property
+    def is_stale(self) -> bool:
+        """A broadcast was told of that is not in the counts yet."""
+        return self.counts is None or self.counts.broadcasts_up_to < self._told_up_to
 
     async def refresh(self) -> InboxCounts:
         """Asks; from then on the connection is told of changes."""
-        return await self._counted(Counts(inbox=self.id))
+        return await self._counted(Counts(inbox=self.id, at_least=self._told_up_to))
 
     async def list(
         self,
@@ -58,6 +67,7 @@ class Inbox:
             category=category,
             is_unread=is_unread,
             is_archived=is_archived,
+            at_least=self._told_up_to,
         )
         page = await self._desk.request(asked)
         assert isinstance(page, NoticePage)  # noqa: S101 - the form that `notices` is answered in
@@ -89,6 +99,14 @@ class Inbox:
         if self.counts is None or (counts.version, counts.at) >= (self.counts.version, self.counts.at):
             self.counts = counts
 
+    def told(self, up_to: int) -> None:
+        """Of broadcasts: what is asked from now on has them in it."""
+        self._told_up_to = max(self._told_up_to, up_to)
+
+    def forget(self) -> None:
+        """Another connection: where its log of broadcasts ends nobody has said."""
+        self._told_up_to = 0
+
     async def _mark(self, to: NoticeMark, ids: Sequence[str]) -> InboxCounts:
         """Without any there is nothing to mark: `read` of no notices would be read as all."""
         if not ids:
@@ -106,7 +124,7 @@ class Inbox:
 class Inboxes:
     """Those that the app looks at. `tell` gives an event to whoever reads them."""
 
-    def __init__(self, desk: Desk, tell: Callable[[InboxNews], None]) -> None:
+    def __init__(self, desk: Desk, tell: Callable[[InboxNews | BroadcastNews], None]) -> None:
         self._desk = desk
         self._tell = tell
         self._known: dict[str, Inbox] = {}
@@ -120,9 +138,15 @@ class Inboxes:
             inbox.heard(news.counts)
         self._tell(news)
 
+    def broadcast(self, news: BroadcastNews) -> None:
+        if (inbox := self._known.get(news.inbox)) is not None:
+            inbox.told(news.up_to)
+        self._tell(news)
+
     async def ask_again(self) -> None:
         """The connection is a new one: it is told of nothing yet, and what happened meanwhile was not told."""
         for inbox in list(self._known.values()):
+            inbox.forget()
             if inbox.counts is not None and (counts := await _asked(inbox)) is not None:
                 self._tell(InboxNews(counts=counts, has_more=True))
 

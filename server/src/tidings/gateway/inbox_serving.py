@@ -18,7 +18,7 @@ from tidings.wire.frames.notices import Counts, InboxCounts, MarkNotices, Notice
 async def counts(cases: UseCases, caller: Caller, asked: Counts) -> InboxCounts:
     inboxes = _inboxes(cases)
     known = await inboxes.known.of(caller.tenant, asked.inbox)
-    return counts_of(await inboxes.read.counts(_owner(caller, known)), known)
+    return counts_of(await inboxes.read.counts(_owner(caller, known), asked.at_least), known)
 
 
 async def notices(cases: UseCases, caller: Caller, asked: Notices) -> NoticePage:
@@ -29,7 +29,9 @@ async def notices(cases: UseCases, caller: Caller, asked: Notices) -> NoticePage
         is_unread=asked.is_unread,
         is_archived=asked.is_archived,
     )
-    return page_of(await inboxes.read.page(_owner(caller, known), asked.limit, wanted, asked.below), known)
+    owner = _owner(caller, known)
+    page = await inboxes.read.page(owner, asked.limit, wanted, asked.below, asked.at_least)
+    return page_of(page, known)
 
 
 async def mark(cases: UseCases, caller: Caller, asked: MarkNotices) -> InboxCounts:
