@@ -142,11 +142,24 @@ async def test_after_a_broadcast_was_told_the_counts_are_stale_until_they_were_a
     assert not inbox.is_stale
 
 
-async def test_a_new_connection_asks_for_no_broadcast_that_another_one_told_of() -> None:
-    """The installation may have been restored: its log may end before."""
+async def test_a_new_connection_asks_for_what_the_old_one_told_of() -> None:
+    """Another process may have an older copy of the log; what was shown would be gone for a moment."""
     desk = Desk()
     inboxes = Inboxes(desk, lambda _: None)
     await inboxes.get("default").refresh()
     inboxes.broadcast(BroadcastNews(inbox="default", up_to=7))
     await inboxes.ask_again()
-    assert desk.asked == [Counts(inbox="default")] * 2
+    await inboxes.get("default").mark_read(["01JCQ4Z7N3V5X9B2M8K6T1R0WD"])
+    assert [each.at_least for each in desk.asked if isinstance(each, Counts | MarkNotices)] == [0, 7, 7]
+
+
+async def test_after_a_restore_nothing_is_asked_for_that_may_be_gone_and_any_counts_are_newer() -> None:
+    desk = Desk()
+    inboxes = Inboxes(desk, lambda _: None)
+    inbox = inboxes.get("default")
+    inbox.heard(InboxCounts(inbox="default", version=90, at=90, broadcasts_up_to=8))
+    inboxes.broadcast(BroadcastNews(inbox="default", up_to=9))
+    inboxes.restored()
+    await inboxes.ask_again()
+    assert desk.asked == [Counts(inbox="default")]
+    assert inbox.counts == of(1, unread=1)

@@ -249,6 +249,7 @@ class Device:
         self._heads.clear()
         self._feed.forget_entries()
         self.signs.restored()
+        self.inboxes.restored()
         self._feed.offer(Restored(epoch))
 
     async def _keep_positions(self) -> None:

@@ -41,6 +41,7 @@ class MarkNotices(Body, frozen=True, kw_only=True):
     ids: Annotated[tuple[NoticeName, ...], Meta(max_length=100)] = ()
     before: Annotated[int, Meta(ge=0)] | None = None
     category: CategoryName | None = None
+    at_least: Position = 0
 
 
 class InboxCounts(Body, frozen=True, kw_only=True):

@@ -53,6 +53,7 @@ class MarkNotices(Asked, frozen=True, kw_only=True):
     ids: Annotated[tuple[NoticeName, ...], Meta(max_length=MAX_MARKED_NOTICES)] = ()
     before: Milliseconds | None = None
     category: CategoryName | None = None
+    at_least: Position = 0
 
 
 class InboxCounts(Body, frozen=True, kw_only=True):
