@@ -134,7 +134,11 @@ def show_broadcasts(engine: str, wide: notices_wide.Figures) -> None:
         ("1,000 live, half for segments", wide.twice_as_many),
     )
     for name, looks in kinds:
-        shown = f"{looks.cpu_ms:.2f} ms CPU, {looks.calls:.2f} calls, {looks.per_s:,.0f}/s, log read {looks.log_reads_per_s:.2f}/s"
+        shown = (
+            f"{looks.cpu_ms:.2f} ms CPU, {looks.calls:.2f} calls; {looks.per_s:,.0f} readers/s with "
+            f"{looks.cpu_share:.0%} of a core; {looks.shared_per_s:.2f} calls/s for all of them, "
+            f"{looks.log_reads_per_s:.2f} of the log"
+        )
         rows.append((f"counts, 200 exceptions, {name}", shown))
     print_table([f"{engine}: broadcasts", "figure"], rows)
     print_figures(
@@ -144,6 +148,9 @@ def show_broadcasts(engine: str, wide: notices_wide.Figures) -> None:
             "wide_counts_reads": max(wide.everyone.calls, wide.segments.calls),
             "counts_growth": wide.twice_as_many.cpu_ms / wide.segments.cpu_ms,
             "log_reads_per_s": max(each.log_reads_per_s for _, each in kinds),
+            "shared_reads_per_s": max(each.shared_per_s for _, each in kinds),
+            "readers_per_s": wide.segments.per_s,
+            "readers_cpu_share": wide.segments.cpu_share,
         }
     )
 

@@ -26,11 +26,21 @@ EXCEPTIONS = 200
 AT_ONCE = 16
 
 
+SHARED = ("inbox.follow_broadcasts", "inbox.read_segment")
+"""What a process reads for all who look: once a second, and each segment once in five seconds."""
+
+
 class Looks(NamedTuple):
+    """`calls`: for one look; `shared_per_s`: for all of them. `cpu_share`: how much of a core this process had: near 1
+    it is saturated and `per_s` is its own limit, well below it is that of the engine or of the machine.
+    """
+
     cpu_ms: float
     calls: float
     per_s: float
     log_reads_per_s: float
+    shared_per_s: float
+    cpu_share: float
 
 
 class Figures(NamedTuple):
@@ -79,7 +89,7 @@ async def look(at: Notices, looks: int) -> Looks:
     owners = await settle(at)
     read: Read = at.cases.read
     await read.counts(owners[0])
-    before, log_before = calls(at.client), calls(at.client, "inbox.follow_broadcasts")
+    before, shared_before = calls(at.client), {name: calls(at.client, name) for name in SHARED}
     cpu, began = time.process_time(), time.perf_counter()
     todo = iter(range(looks))
 
@@ -89,8 +99,16 @@ async def look(at: Notices, looks: int) -> Looks:
 
     await asyncio.gather(*(some() for _ in range(AT_ONCE)))
     used, took = time.process_time() - cpu, time.perf_counter() - began
-    log_reads = calls(at.client, "inbox.follow_broadcasts") - log_before
-    return Looks(used / looks * 1000, (calls(at.client) - before) / looks, looks / took, log_reads / took)
+    shared = {name: calls(at.client, name) - shared_before[name] for name in SHARED}
+    own = calls(at.client) - before - sum(shared.values())
+    return Looks(
+        cpu_ms=used / looks * 1000,
+        calls=own / looks,
+        per_s=looks / took,
+        log_reads_per_s=shared[SHARED[0]] / took,
+        shared_per_s=sum(shared.values()) / took,
+        cpu_share=used / took,
+    )
 
 
 async def run(tables: Tables, key_file: Path, looks: int) -> Figures:

@@ -13,3 +13,9 @@ def test_the_table_of_mutants_is_what_the_command_says() -> None:
     said = CliRunner().invoke(main, ["mutants"])
     assert said.exit_code == 0
     assert f"<!-- mutants -->\n{said.output}<!-- end -->" in PAGE.read_text()
+
+
+def test_the_table_of_mutants_of_inboxes_is_what_the_command_says() -> None:
+    said = CliRunner().invoke(main, ["notices", "mutants"])
+    assert said.exit_code == 0
+    assert f"<!-- notice mutants -->\n{said.output}<!-- end -->" in PAGE.read_text()

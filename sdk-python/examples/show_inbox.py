@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 
-from tidings_sdk import Client, Inbox, InboxNews, Notice
+from tidings_sdk import BroadcastNews, Client, Inbox, InboxNews, Notice
 
 
 async def main(url: str) -> None:
@@ -15,6 +15,9 @@ async def main(url: str) -> None:
         async for event in client.events():
             if isinstance(event, InboxNews) and event.counts.inbox == inbox.id:
                 shown = await follow(inbox, shown, event)
+                draw(inbox, shown)
+            elif isinstance(event, BroadcastNews) and event.inbox == inbox.id:
+                shown = await read(inbox)
                 draw(inbox, shown)
 
 

@@ -38,6 +38,16 @@ class ScriptedInbox:
         await self.server.push(inbox={"counts": self.counts, "added": [notice]})
         return notice
 
+    async def broadcasts(self, message: Frame) -> Frame:
+        """Without counts: who shows them asks."""
+        notice = self.put(message)
+        await self.server.push(broadcast={"inbox": "default", "up_to": len(self.notices), "added": [notice]})
+        return notice
+
+    async def takes_back(self, notice: Frame) -> None:
+        del self.notices[notice["id"]]
+        await self.server.push(broadcast={"inbox": "default", "up_to": 9, "gone": [notice["id"]]})
+
     async def amends(self, notice: Frame, message: Frame) -> None:
         notice |= {"message": message, "version": 2}
         self.version += 1

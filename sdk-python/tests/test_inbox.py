@@ -4,7 +4,15 @@ import pytest
 
 from tidings_sdk import inbox as inbox_of
 from tidings_sdk.errors import NotAnswered, Refused
-from tidings_sdk.frames.notices import Counts, InboxCounts, InboxNews, MarkNotices, NoticePage, Notices
+from tidings_sdk.frames.notices import (
+    BroadcastNews,
+    Counts,
+    InboxCounts,
+    InboxNews,
+    MarkNotices,
+    NoticePage,
+    Notices,
+)
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.inbox import Inbox, Inboxes
 
@@ -76,7 +84,7 @@ async def test_marks_are_asked_for_as_they_are_meant() -> None:
 
 async def test_a_new_connection_asks_for_the_inboxes_that_are_looked_at() -> None:
     desk = Desk()
-    told: list[InboxNews] = []
+    told: list[InboxNews | BroadcastNews] = []
     inboxes = Inboxes(desk, told.append)
     await inboxes.get("default").refresh()
     inboxes.get("never asked for")
@@ -98,7 +106,7 @@ async def test_what_is_refused_for_now_is_asked_again(
     faults: list[Exception], told: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_of, "_WAITS_S", (0.0, 0.0))
-    desk, news = Desk(), list[InboxNews]()
+    desk, news = Desk(), list[InboxNews | BroadcastNews]()
     inboxes = Inboxes(desk, news.append)
     await inboxes.get("default").refresh()
     desk.faults = faults
@@ -107,7 +115,7 @@ async def test_what_is_refused_for_now_is_asked_again(
 
 
 async def test_a_push_moves_the_counts_and_is_told() -> None:
-    told: list[InboxNews] = []
+    told: list[InboxNews | BroadcastNews] = []
     inboxes = Inboxes(Desk(), told.append)
     news = InboxNews(counts=of(5, unread=4))
     inboxes.pushed(news)
@@ -116,3 +124,42 @@ async def test_a_push_moves_the_counts_and_is_told() -> None:
     assert inbox.counts is None
     inboxes.pushed(news)
     assert inbox.counts == of(5, unread=4)
+
+
+async def test_after_a_broadcast_was_told_the_counts_are_stale_until_they_were_asked_for_with_it() -> None:
+    desk, told = Desk(), list[InboxNews | BroadcastNews]()
+    inboxes = Inboxes(desk, told.append)
+    inbox = inboxes.get("default")
+    inbox.heard(of(1))
+    assert not inbox.is_stale
+    news = BroadcastNews(inbox="default", up_to=7)
+    inboxes.broadcast(news)
+    assert (told, inbox.is_stale, inbox.counts) == ([news], True, of(1))
+    await inbox.refresh()
+    await inbox.list()
+    assert desk.asked == [Counts(inbox="default", at_least=7), Notices(inbox="default", at_least=7)]
+    inbox.heard(InboxCounts(inbox="default", version=9, at=9, broadcasts_up_to=7))
+    assert not inbox.is_stale
+
+
+async def test_a_new_connection_asks_for_what_the_old_one_told_of() -> None:
+    """Another process may have an older copy of the log; what was shown would be gone for a moment."""
+    desk = Desk()
+    inboxes = Inboxes(desk, lambda _: None)
+    await inboxes.get("default").refresh()
+    inboxes.broadcast(BroadcastNews(inbox="default", up_to=7))
+    await inboxes.ask_again()
+    await inboxes.get("default").mark_read(["01JCQ4Z7N3V5X9B2M8K6T1R0WD"])
+    assert [each.at_least for each in desk.asked if isinstance(each, Counts | MarkNotices)] == [0, 7, 7]
+
+
+async def test_after_a_restore_nothing_is_asked_for_that_may_be_gone_and_any_counts_are_newer() -> None:
+    desk = Desk()
+    inboxes = Inboxes(desk, lambda _: None)
+    inbox = inboxes.get("default")
+    inbox.heard(InboxCounts(inbox="default", version=90, at=90, broadcasts_up_to=8))
+    inboxes.broadcast(BroadcastNews(inbox="default", up_to=9))
+    inboxes.restored()
+    await inboxes.ask_again()
+    assert desk.asked == [Counts(inbox="default")]
+    assert inbox.counts == of(1, unread=1)

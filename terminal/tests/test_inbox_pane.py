@@ -50,6 +50,17 @@ async def test_new_amended_and_recalled_notices_are_seen_live() -> None:
         await stage.sees_no("Lift")
 
 
+async def test_a_broadcast_is_seen_live_with_the_counts_that_are_asked_for() -> None:
+    inbox = filled()
+    async with staged(server=inbox.server) as stage:
+        await stage.sees("2 unread")
+        notice = await inbox.broadcasts({"title": "We are back"})
+        await stage.sees("Inbox   3 unread", " • We are back")
+        await inbox.takes_back(notice)
+        await stage.sees("Inbox   2 unread")
+        await stage.sees_no("We are back")
+
+
 async def test_what_is_marked_on_another_device_is_seen_here() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:

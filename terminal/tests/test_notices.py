@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidings_sdk import InboxCounts, InboxNews, Notice
+from tidings_sdk import BroadcastNews, InboxCounts, InboxNews, Notice
 from tidings_terminal import words
 from tidings_terminal.notices import Shelf
 
@@ -31,6 +31,19 @@ def test_news_are_put_in_their_place() -> None:
     assert held.notes[-1].title == "new"
     assert held.happened(InboxNews(counts=COUNTS, gone=("5", "unknown")))
     assert ids(held) == ["7", "4", "3"]
+
+
+def test_a_broadcast_is_put_in_its_place_and_what_was_read_of_it_stays_read() -> None:
+    held = shelf("5", "3")
+    held.read(["3"])
+    news = BroadcastNews(inbox="default", up_to=9, added=(notice("7"), notice("3", "again")))
+    assert held.broadcast(news)
+    assert [(note.id, note.is_read) for note in held.notes] == [("7", False), ("5", False), ("3", True)]
+    assert held.broadcast(BroadcastNews(inbox="default", up_to=9, amended=(notice("3", "new"), notice("1"))))
+    assert [(note.id, note.title, note.is_read) for note in held.notes][-1] == ("3", "new", True)
+    assert held.broadcast(BroadcastNews(inbox="default", up_to=10, gone=("7", "unknown")))
+    assert ids(held) == ["5", "3"]
+    assert not held.broadcast(BroadcastNews(inbox="default", up_to=11, has_more=True))
 
 
 def test_what_is_older_than_all_that_was_read_comes_with_its_page() -> None:

@@ -14,6 +14,7 @@ from tidings_harness.checking.check import check
 from tidings_harness.history.loading import load as load_history
 from tidings_harness.imagined import Town, imagine
 from tidings_harness.mutants import MUTANTS
+from tidings_harness.notices.cli import group as notices
 from tidings_harness.report import as_json, as_page
 from tidings_harness.workload.load import Load
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
@@ -35,6 +36,9 @@ class _Span(click.ParamType[float]):
 @click.group()
 def main() -> None:
     """Puts an installation of Tidings under load, records what every device saw, and checks it against the promises."""
+
+
+main.add_command(notices)
 
 
 @main.command()

@@ -30,7 +30,7 @@ from tidings_sdk.events import (
     TicksChanged,
     TypingChanged,
 )
-from tidings_sdk.frames.notices import InboxCounts, InboxNews, Notice, NoticePage
+from tidings_sdk.frames.notices import BroadcastNews, InboxCounts, InboxNews, Notice, NoticePage
 from tidings_sdk.frames.reading import ChatRow, Entry, HistoryPage, Reaction
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.sending import Sending
@@ -40,6 +40,7 @@ from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.ticks import Status, Tick
 
 __all__ = [
+    "BroadcastNews",
     "Chat",
     "ChatChanged",
     "ChatRow",

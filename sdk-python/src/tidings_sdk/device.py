@@ -14,7 +14,7 @@ from tidings_sdk.events import LOG_EVENTS, Event, Restored, SendRefused, Sent, S
 from tidings_sdk.feed import Feed
 from tidings_sdk.filling import Filling
 from tidings_sdk.frames.connecting import Welcome
-from tidings_sdk.frames.notices import InboxNews
+from tidings_sdk.frames.notices import BroadcastNews, InboxNews
 from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.watermarks import Ack
@@ -193,6 +193,8 @@ class Device:
                     self._heads[row.chat] = row.head
             case InboxNews():
                 self.inboxes.pushed(body)
+            case BroadcastNews():
+                self.inboxes.broadcast(body)
             case _:
                 self.signs.pushed(body)
 
@@ -247,6 +249,7 @@ class Device:
         self._heads.clear()
         self._feed.forget_entries()
         self.signs.restored()
+        self.inboxes.restored()
         self._feed.offer(Restored(epoch))
 
     async def _keep_positions(self) -> None:

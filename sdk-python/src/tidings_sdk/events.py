@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tidings_sdk.connection import State
 from tidings_sdk.errors import NotSent
-from tidings_sdk.frames.notices import InboxNews
+from tidings_sdk.frames.notices import BroadcastNews, InboxNews
 from tidings_sdk.frames.reading import ChatRow, Entry
 
 
@@ -101,7 +101,9 @@ class Presence:
 
 type LogEvent = MessageAdded | MessageChanged | ChatChanged
 type Sign = TicksChanged | ReadElsewhere | TypingChanged | Presence
-type Event = LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Sign | InboxNews
+type Event = (
+    LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Sign | InboxNews | BroadcastNews
+)
 
 LOG_EVENTS = (MessageAdded, MessageChanged, ChatChanged)
 _CHANGES = frozenset({"edit", "redaction", "reaction"})

@@ -9,6 +9,7 @@ from typing import Protocol, final
 
 from tidings_sdk.errors import Refused, TidingsError
 from tidings_sdk.frames.notices import (
+    BroadcastNews,
     Counts,
     InboxCounts,
     InboxNews,
@@ -30,16 +31,29 @@ class Desk(Protocol):
 
 @final
 class Inbox:
-    """`counts`: the newest that was heard of; None before the first. Changes come as `InboxNews` from `events()`."""
+    """`counts`: the newest that was heard of; None before the first. Changes come as `InboxNews` from `events()`, and
+    broadcasts as `BroadcastNews`, without counts: `refresh()` when they are needed.
+    """
 
     def __init__(self, desk: Desk, name: str) -> None:
         self._desk = desk
         self.id = name
         self.counts: InboxCounts | None = None
+        self._told_up_to = 0
+
+    @property
+    def is_stale(self) -> bool:
+        """A broadcast was told of that is not in the counts yet."""
+        return self.counts is None or self.counts.broadcasts_up_to < self._told_up_to
+
+    @property
+    def _up_to(self) -> int:
+        """Of the broadcasts, what was told or counted: what is asked from now on has them, whichever process answers."""
+        return max(self._told_up_to, self.counts.broadcasts_up_to if self.counts else 0)
 
     async def refresh(self) -> InboxCounts:
         """Asks; from then on the connection is told of changes."""
-        return await self._counted(Counts(inbox=self.id))
+        return await self._counted(Counts(inbox=self.id, at_least=self._up_to))
 
     async def list(
         self,
@@ -58,6 +72,7 @@ class Inbox:
             category=category,
             is_unread=is_unread,
             is_archived=is_archived,
+            at_least=self._up_to,
         )
         page = await self._desk.request(asked)
         assert isinstance(page, NoticePage)  # noqa: S101 - the form that `notices` is answered in
@@ -72,7 +87,8 @@ class Inbox:
 
     async def mark_all_read(self, *, before: int | None = None, category: str | None = None) -> InboxCounts:
         """All up to a time in milliseconds (none: now); what comes later is never read by it."""
-        return await self._counted(MarkNotices(inbox=self.id, to="read", before=before, category=category))
+        asked = MarkNotices(inbox=self.id, to="read", before=before, category=category, at_least=self._up_to)
+        return await self._counted(asked)
 
     async def archive(self, ids: Sequence[str]) -> InboxCounts:
         return await self._mark("archived", ids)
@@ -82,18 +98,28 @@ class Inbox:
 
     async def see(self) -> InboxCounts:
         """The user has looked: `unseen` is 0."""
-        return await self._counted(MarkNotices(inbox=self.id, to="seen"))
+        return await self._counted(MarkNotices(inbox=self.id, to="seen", at_least=self._up_to))
 
     def heard(self, counts: InboxCounts) -> None:
         """Older ones never replace newer ones, whatever way they came."""
         if self.counts is None or (counts.version, counts.at) >= (self.counts.version, self.counts.at):
             self.counts = counts
 
+    def told(self, up_to: int) -> None:
+        """Of broadcasts, by a push."""
+        self._told_up_to = max(self._told_up_to, up_to)
+
+    def restored(self) -> None:
+        """From a backup: the log of broadcasts may end before what was known of it. The counts are asked for anew."""
+        self._told_up_to = 0
+        if self.counts is not None:
+            self.counts = InboxCounts(inbox=self.id, version=0, at=0)
+
     async def _mark(self, to: NoticeMark, ids: Sequence[str]) -> InboxCounts:
         """Without any there is nothing to mark: `read` of no notices would be read as all."""
         if not ids:
             return self.counts or await self.refresh()
-        return await self._counted(MarkNotices(inbox=self.id, to=to, ids=tuple(ids)))
+        return await self._counted(MarkNotices(inbox=self.id, to=to, ids=tuple(ids), at_least=self._up_to))
 
     async def _counted(self, asked: Body) -> InboxCounts:
         counts = await self._desk.request(asked)
@@ -106,7 +132,7 @@ class Inbox:
 class Inboxes:
     """Those that the app looks at. `tell` gives an event to whoever reads them."""
 
-    def __init__(self, desk: Desk, tell: Callable[[InboxNews], None]) -> None:
+    def __init__(self, desk: Desk, tell: Callable[[InboxNews | BroadcastNews], None]) -> None:
         self._desk = desk
         self._tell = tell
         self._known: dict[str, Inbox] = {}
@@ -119,6 +145,15 @@ class Inboxes:
         if (inbox := self._known.get(news.counts.inbox)) is not None:
             inbox.heard(news.counts)
         self._tell(news)
+
+    def broadcast(self, news: BroadcastNews) -> None:
+        if (inbox := self._known.get(news.inbox)) is not None:
+            inbox.told(news.up_to)
+        self._tell(news)
+
+    def restored(self) -> None:
+        for inbox in self._known.values():
+            inbox.restored()
 
     async def ask_again(self) -> None:
         """The connection is a new one: it is told of nothing yet, and what happened meanwhile was not told."""

@@ -29,6 +29,7 @@ class Shell:
             "PATH": f"{Path(sys.executable).parent}:{ours['PATH']}",
             "CURL_HOME": str(directory),
             "TIDINGS_API_PORT": str(Ports().take(0, "api")),
+            "TIDINGS_GATEWAY_PORT": str(Ports().take(0, "gateway")),
             "TIDINGS_PROCESS_DRAIN_S": "0.05",
         }
         self._bash = subprocess.Popen(

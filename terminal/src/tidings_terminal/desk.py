@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Final, final
 
 from tidings_sdk import (
+    BroadcastNews,
     Event,
     Inbox,
     InboxCounts,
@@ -73,6 +74,15 @@ class Desk:
                     self._ask()
                 if self.is_open and event.added:
                     self._mark(self._inbox.see)
+            case BroadcastNews() if self._inbox is not None and event.inbox == self._inbox.id:
+                self._broadcast(self._inbox, event)
+
+    def _broadcast(self, inbox: Inbox, news: BroadcastNews) -> None:
+        """It comes without counts: the list brings them, or they are asked for."""
+        if not self._shelf.broadcast(news) or self._is_busy:
+            self._ask()
+        else:
+            self._mark(inbox.see if self.is_open and news.added else inbox.refresh)
 
     def tick(self) -> None:
         """A notice that expires is told by nobody: the counts say when to ask again."""

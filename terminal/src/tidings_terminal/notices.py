@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from tidings_sdk import InboxNews, Notice
+from tidings_sdk import BroadcastNews, InboxNews, Notice
 from tidings_terminal import words
 
 
@@ -47,6 +47,17 @@ class Shelf:
     def more(self, notices: Iterable[Notice], below: str | None) -> None:
         self._notes.update((each.id, note_of(each)) for each in notices)
         self.below = below
+
+    def broadcast(self, news: BroadcastNews) -> bool:
+        """Whether the news say all that changed. Whether one was read is not told of what is known."""
+        for notice in (*news.added, *news.amended):
+            note, known = note_of(notice), self._notes.get(notice.id)
+            if known is not None:
+                self._notes[note.id] = replace(note, is_read=known.is_read)
+            elif notice in news.added:
+                self._notes[note.id] = note
+        self.took(news.gone)
+        return not news.has_more
 
     def happened(self, news: InboxNews) -> bool:
         """Whether the news say all that changed. What was marked elsewhere is told by the counts alone."""

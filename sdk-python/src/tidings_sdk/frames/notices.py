@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from tidings_sdk.fields import Data
+from tidings_sdk.fields import Data, Position
 from tidings_sdk.frames.shape import Body
 
 InboxName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
@@ -15,13 +15,14 @@ NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
 
 
 class Counts(Body, frozen=True, kw_only=True):
-    """What is unread in an inbox."""
+    """What is unread in an inbox. `at_least`: with the broadcasts up to there, of which the device was told."""
 
     inbox: InboxName
+    at_least: Position = 0
 
 
 class Notices(Body, frozen=True, kw_only=True):
-    """Notices of an inbox, newest first. `below`: where the page before ended."""
+    """Notices of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
 
     inbox: InboxName
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
@@ -29,6 +30,7 @@ class Notices(Body, frozen=True, kw_only=True):
     category: CategoryName | None = None
     is_unread: bool = False
     is_archived: bool = False
+    at_least: Position = 0
 
 
 class MarkNotices(Body, frozen=True, kw_only=True):
@@ -39,12 +41,14 @@ class MarkNotices(Body, frozen=True, kw_only=True):
     ids: Annotated[tuple[NoticeName, ...], Meta(max_length=100)] = ()
     before: Annotated[int, Meta(ge=0)] | None = None
     category: CategoryName | None = None
+    at_least: Position = 0
 
 
 class InboxCounts(Body, frozen=True, kw_only=True):
     """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
 
     `unseen`: unread, and given since the user last looked. `next_change_at`: a notice expires then; ask again.
+    `broadcasts_up_to`: of the inbox's log of broadcasts so many entries are counted in.
     """
 
     inbox: str
@@ -54,6 +58,7 @@ class InboxCounts(Body, frozen=True, kw_only=True):
     unseen: int = 0
     categories: dict[str, int] = field(default_factory=dict)
     next_change_at: int | None = None
+    broadcasts_up_to: int = 0
 
 
 class Notice(Body, frozen=True, kw_only=True):
@@ -89,6 +94,21 @@ class InboxNews(Body, frozen=True, kw_only=True):
     """
 
     counts: InboxCounts
+    added: tuple[Notice, ...] = ()
+    amended: tuple[Notice, ...] = ()
+    gone: tuple[str, ...] = ()
+    has_more: bool = False
+
+
+class BroadcastNews(Body, frozen=True, kw_only=True):
+    """Broadcasts came, were amended, or are gone (redacted). Without counts: ask, `at_least` these, when you need them.
+
+    Told within some seconds, to each user at a moment of his own. What he did with one is not told here: `is_read`,
+    `is_seen` and `is_archived` of an amended one stay as they were. `has_more`: more happened than is told; list again.
+    """
+
+    inbox: str
+    up_to: int
     added: tuple[Notice, ...] = ()
     amended: tuple[Notice, ...] = ()
     gone: tuple[str, ...] = ()

@@ -37,6 +37,7 @@ PUSHES: Final[Mapping[str, type[Body]]] = {
     "resumed": connecting.Resumed,
     "resume": connecting.ResumeAgain,
     "inbox": notices.InboxNews,
+    "broadcast": notices.BroadcastNews,
     "receipts": watermarks.Receipts,
     "typing": signs.TypingPush,
     "presence": signs.PresencePush,

@@ -6,7 +6,7 @@ Whoever appends at n + 1 has seen everything up to n, so what was decided on the
 from tidings.broadcasts import rules
 from tidings.broadcasts.follow import Followers
 from tidings.broadcasts.model import Entry, LogId, View
-from tidings.broadcasts.ports import Log
+from tidings.broadcasts.ports import Log, LogNews
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import new_ulid
@@ -16,10 +16,11 @@ _TRIES = 50
 
 
 class Append:
-    def __init__(self, log: Log, followers: Followers, clock: Clock) -> None:
+    def __init__(self, log: Log, followers: Followers, clock: Clock, news: LogNews) -> None:
         self._log = log
         self._followers = followers
         self._clock = clock
+        self._news = news
 
     async def __call__(self, log: LogId, decide: rules.Decide) -> Entry | None:
         """None: nothing was to be done. May be repeated at will if `decide` knows a repeat."""
@@ -31,6 +32,7 @@ class Append:
             entry = rules.entry_of(draft, view, new_ulid(), now_ms)
             if await self._stands(log, entry):
                 self._followers.append(log, entry)
+                self._news.moved(log, entry.sequence)
                 return entry
         raise TidingsError(Code.OVERLOADED, "Too many write to this inbox's log at once.")
 

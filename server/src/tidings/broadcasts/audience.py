@@ -24,6 +24,11 @@ class Audience:
             return Shown(board, board.reached(hash_of(user), ()), 0)
         return await self._by_profile(board, log.tenant, user)
 
+    async def is_in(self, tenant: TenantId, segment: str, user: UserId) -> bool:
+        """By his profile as it is now."""
+        profile = await self._profiles.read(tenant, user) or Profile(user=user)
+        return segment in await self._segments.holding(tenant, [segment], profile)
+
     async def _by_profile(self, board: Board, tenant: TenantId, user: UserId) -> Shown:
         """Nobody told when a user came who has no profile: he gets everything that is live."""
         profile = await self._profiles.read(tenant, user) or Profile(user=user)

@@ -33,6 +33,12 @@ class Snapshots(Protocol):
         ...
 
 
+class LogNews(Protocol):
+    """Word to processes whose devices look at an inbox. May get lost; never fails and is never waited for."""
+
+    def moved(self, log: LogId, sequence: int, /) -> None: ...
+
+
 class SegmentStore(Protocol):
     async def read(self, tenant: TenantId, name: str) -> Segment | None:
         """Strong."""

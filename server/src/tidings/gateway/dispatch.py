@@ -23,7 +23,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, new_ulid
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
-from tidings.wire.frames.notices import Counts, Notices
+from tidings.wire.frames.notices import Counts, InboxCounts, NoticePage, Notices
 from tidings.wire.frames.shape import Done
 from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.table import REQUEST_BY_BODY
@@ -99,7 +99,13 @@ class Visit:
                 self._desk.inboxes.watch(self.seat, request.inbox)
             elif isinstance(request, Subscribe | Unsubscribe | Typing | Presence):
                 return await self._sign(self._desk.signs, self.seat, request)
-        return await serve(self._dispatch.cases, self.caller, request)
+        return self._told(request, await serve(self._dispatch.cases, self.caller, request))
+
+    def _told(self, request: Struct, answer: Struct) -> Struct:
+        """What a device is given of its inbox it need not be told again."""
+        if self._desk is not None and self.seat is not None and isinstance(answer, InboxCounts | NoticePage):
+            self._desk.inboxes.answered(self.seat, request, answer)
+        return answer
 
     async def _sign(
         self, signs: Signs, seat: Seat, asked: Subscribe | Unsubscribe | Typing | Presence

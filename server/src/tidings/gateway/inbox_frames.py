@@ -18,6 +18,7 @@ def counts_of(sheet: Sheet, inbox: Inbox) -> InboxCounts:
         unseen=sheet.unseen,
         categories={name: count for name, count in names.items() if count or name in inbox.categories},
         next_change_at=sheet.next_change_ms,
+        broadcasts_up_to=sheet.shown.board.head,
     )
 
 

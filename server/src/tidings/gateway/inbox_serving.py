@@ -18,7 +18,7 @@ from tidings.wire.frames.notices import Counts, InboxCounts, MarkNotices, Notice
 async def counts(cases: UseCases, caller: Caller, asked: Counts) -> InboxCounts:
     inboxes = _inboxes(cases)
     known = await inboxes.known.of(caller.tenant, asked.inbox)
-    return counts_of(await inboxes.read.counts(_owner(caller, known)), known)
+    return counts_of(await inboxes.read.counts(_owner(caller, known), asked.at_least), known)
 
 
 async def notices(cases: UseCases, caller: Caller, asked: Notices) -> NoticePage:
@@ -29,7 +29,9 @@ async def notices(cases: UseCases, caller: Caller, asked: Notices) -> NoticePage
         is_unread=asked.is_unread,
         is_archived=asked.is_archived,
     )
-    return page_of(await inboxes.read.page(_owner(caller, known), asked.limit, wanted, asked.below), known)
+    owner = _owner(caller, known)
+    page = await inboxes.read.page(owner, asked.limit, wanted, asked.below, asked.at_least)
+    return page_of(page, known)
 
 
 async def mark(cases: UseCases, caller: Caller, asked: MarkNotices) -> InboxCounts:
@@ -40,21 +42,21 @@ async def mark(cases: UseCases, caller: Caller, asked: MarkNotices) -> InboxCoun
 
 
 async def _marked(inboxes: InboxCases, owner: Owner, known: Inbox, asked: MarkNotices) -> Sheet:
-    ids, do = [NoticeId(each) for each in asked.ids], inboxes.mark
+    ids, do, known_up_to = [NoticeId(each) for each in asked.ids], inboxes.mark, asked.at_least
     match asked.to:
         case "read" if not ids:
             category = None if asked.category is None else known.code_of(asked.category)
-            return await do.read_all(owner, asked.before, category)
+            return await do.read_all(owner, asked.before, category, known_up_to)
         case "read":
-            return await do.read(owner, ids)
+            return await do.read(owner, ids, known_up_to)
         case "unread":
-            return await do.reopen(owner, ids)
+            return await do.reopen(owner, ids, known_up_to)
         case "archived":
-            return await do.archive(owner, ids)
+            return await do.archive(owner, ids, known_up_to)
         case "restored":
-            return await do.restore(owner, ids)
+            return await do.restore(owner, ids, known_up_to)
         case "seen":
-            return await do.see_all(owner)
+            return await do.see_all(owner, known_up_to)
 
 
 def _check(asked: MarkNotices) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
+from msgspec import Struct
+
+from tidings.gateway.broadcasts.desk import BroadcastDesk
 from tidings.gateway.crew import Crew
 from tidings.gateway.inbox_frames import counts_of, notice_of
 from tidings.gateway.ports import InboxCases
@@ -15,7 +18,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.notices.model import InboxId, NoticeId, Owner
 from tidings.routing.model import Noticed
 from tidings.wire.codec import encode_push
-from tidings.wire.frames.notices import InboxNews, Notice
+from tidings.wire.frames.notices import InboxCounts, InboxNews, Notice, NoticePage, Notices
 
 MOST: Final = 20
 """Inboxes of one connection."""
@@ -45,8 +48,16 @@ class _News:
 
 @final
 class InboxDesk:
-    def __init__(self, cases: InboxCases | None, report: Callable[[str, BaseException], None]) -> None:
+    """`broadcasts` tells of what is not one user's."""
+
+    def __init__(
+        self,
+        cases: InboxCases | None,
+        broadcasts: BroadcastDesk,
+        report: Callable[[str, BaseException], None],
+    ) -> None:
         self._cases = cases
+        self.broadcasts = broadcasts
         self._watchers: dict[Owner, dict[Seat, None]] = {}
         self._inboxes: dict[Seat, dict[Owner, None]] = {}
         self._news: dict[Owner, _News] = {}
@@ -63,6 +74,13 @@ class InboxDesk:
             raise TidingsError(Code.REQUEST_INVALID, f"A connection looks at {MOST} inboxes at most.")
         mine[owner] = None
         self._watchers.setdefault(owner, {})[seat] = None
+        self.broadcasts.enter(seat, inbox)
+
+    def answered(self, seat: Seat, asked: Struct, answer: InboxCounts | NoticePage) -> None:
+        """What a device was given is not told to it again. A list counts if it is the newest, of everything."""
+        counts = answer if isinstance(answer, InboxCounts) else answer.counts
+        has_list = isinstance(asked, Notices) and asked.below is None and not asked.is_filtered
+        self.broadcasts.answered(seat, counts.inbox, counts.broadcasts_up_to, has_list=has_list)
 
     def left(self, seat: Seat) -> None:
         for owner in self._inboxes.pop(seat, ()):
@@ -70,6 +88,7 @@ class InboxDesk:
             seats.pop(seat, None)
             if not seats:
                 self._watchers.pop(owner, None)
+            self.broadcasts.leave(seat, owner.inbox)
 
     def live(self, seat: Seat) -> None:
         """It resumed: what changed before its route stood nobody has said."""
@@ -84,6 +103,7 @@ class InboxDesk:
             self._crew.add(owner)
 
     async def settled(self, within_s: float) -> None:
+        await self.broadcasts.settled(within_s)
         await self._crew.settled(within_s)
 
     async def _tell(self, owner: Owner) -> None:

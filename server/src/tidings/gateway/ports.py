@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import Principal
+from tidings.broadcasts.model import Board, LogId, Showing, View
 from tidings.delivery.model import Drained, Listed, Mark, News, PendingKey, Row
 from tidings.delivery.watermarks import Reached
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
@@ -15,7 +16,7 @@ from tidings.messages.model import Appended, Entry
 from tidings.messages.send import Sent
 from tidings.notices.config import Inbox
 from tidings.notices.model import NoticeId, Owner, Sheet
-from tidings.notices.read import Filter
+from tidings.notices.read import Filter, Notice
 from tidings.notices.read import Page as NoticePage
 
 
@@ -107,11 +108,20 @@ class KnownInboxes(Protocol):
 
 
 class InboxReading(Protocol):
-    async def counts(self, owner: Owner) -> Sheet: ...
+    async def counts(self, owner: Owner, at_least: int = 0) -> Sheet: ...
 
     async def page(
-        self, owner: Owner, limit: int, wanted: Filter = ..., below: str | None = None
+        self,
+        owner: Owner,
+        limit: int,
+        wanted: Filter = ...,
+        below: str | None = None,
+        at_least: int = 0,
     ) -> NoticePage: ...
+
+    async def shown(self, tenant: TenantId, showing: Showing) -> Notice | None:
+        """A broadcast for who gets it now, whoever that is. None: it was redacted."""
+        ...
 
     async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> NoticePage:
         """Those of them that are there and not archived, with the counts."""
@@ -121,25 +131,45 @@ class InboxReading(Protocol):
 class InboxMarking(Protocol):
     """Each answers with fresh counts."""
 
-    async def read(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+    async def read(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
 
-    async def reopen(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+    async def reopen(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
 
-    async def archive(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+    async def archive(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
 
-    async def restore(self, owner: Owner, ids: Sequence[NoticeId]) -> Sheet: ...
+    async def restore(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
 
     async def read_all(
-        self, owner: Owner, before_ms: int | None = None, category: int | None = None
+        self, owner: Owner, before_ms: int | None = None, category: int | None = None, at_least: int = 0
     ) -> Sheet: ...
 
-    async def see_all(self, owner: Owner) -> Sheet: ...
+    async def see_all(self, owner: Owner, at_least: int = 0) -> Sheet: ...
+
+
+class Logs(Protocol):
+    """Copies of the logs of broadcasts."""
+
+    async def board(self, log: LogId) -> Board:
+        """At most a second old."""
+        ...
+
+    async def now(self, log: LogId) -> View:
+        """With everything that was appended before."""
+        ...
+
+
+class Audience(Protocol):
+    async def is_in(self, tenant: TenantId, segment: str, user: UserId) -> bool:
+        """By his profile as it is now: one read."""
+        ...
 
 
 class InboxCases(NamedTuple):
     known: KnownInboxes
     read: InboxReading
     mark: InboxMarking
+    logs: Logs
+    audience: Audience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Final, final
 import msgspec
 
 from tidings.gateway.acks import Acks, Ordinals
+from tidings.gateway.broadcasts.desk import BroadcastDesk
 from tidings.gateway.counts import Counts
 from tidings.gateway.crew import Crew
 from tidings.gateway.hub import Hub
@@ -24,11 +25,22 @@ from tidings.gateway.resume.run import Parts, ResumeOptions, Resuming
 from tidings.gateway.resume.sending import Sending
 from tidings.gateway.seat import Seat
 from tidings.gateway.signs.desk import Signs, SignWorld
+from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.routing.model import GatewayId, Noticed, OwnRead, Push, Replaced, Ring, Word, decode
-from tidings.routing.ports import Ears, Heard, Line, Listening, Lost, Routes, RoutesAwayError, Standing
+from tidings.routing.ports import (
+    Ears,
+    Heard,
+    Line,
+    Listening,
+    LogEars,
+    Lost,
+    Routes,
+    RoutesAwayError,
+    Standing,
+)
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Resume, Resumed
 
@@ -41,10 +53,14 @@ type Report = Callable[[str, BaseException], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedOptions:
-    """`ack_within_s`: so long an ack waits for others of the same user and chat."""
+    """`ack_within_s`: so long an ack waits for others of the same user and chat.
+
+    `broadcast_spread_s`: within such a time those who look are told of a broadcast.
+    """
 
     renew_every_s: float = 10.0
     ack_within_s: float = 1.0
+    broadcast_spread_s: float = 30.0
     resume: ResumeOptions = field(default_factory=ResumeOptions)
     ranges: RangeOptions = field(default_factory=RangeOptions)
 
@@ -64,8 +80,10 @@ class World:
     marking: Marking
     signs: SignWorld
     inboxes: InboxCases | None = None
+    log_ears: LogEars | None = None
     unreached: UserAway = field(default_factory=NobodyAway)
     pauses: Pauses = NO_PAUSES
+    clock: Clock = field(default_factory=SystemClock)
     options: RoutedOptions = field(default_factory=RoutedOptions)
 
 
@@ -99,7 +117,7 @@ class Routed:
             hub, world.routes, world.gateway, self.resuming.again, every_s=options.renew_every_s
         )
         self.signs = Signs(world.signs, world.ears, hub, report)
-        self.inboxes = InboxDesk(world.inboxes, report)
+        self.inboxes = _inboxes(world, report)
         self._removals: Crew[_Gone] = Crew(self._remove, _REMOVED_AT_ONCE, report)
         self._aways: Crew[Away] = Crew(self._away, _REMOVED_AT_ONCE, report)
         self._joins: Crew[tuple[Seat, ChatId]] = Crew(self._join, _JOINED_AT_ONCE, report)
@@ -257,3 +275,14 @@ class Routed:
             if (place := seat.places.get(chat.chat)) is not None:
                 place.hear(head)
                 self.ranges.start(seat, chat.chat)
+
+
+def _inboxes(world: World, report: Report) -> InboxDesk:
+    broadcasts = BroadcastDesk(
+        world.inboxes,
+        world.log_ears,
+        report,
+        clock=world.clock,
+        spread_s=world.options.broadcast_spread_s,
+    )
+    return InboxDesk(world.inboxes, broadcasts, report)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import batched
 
 from tidings.kernel.ids import TenantId
+from tidings.notices.live_logs import LiveLogs
 from tidings.notices.model import NoticeId, Owner
 from tidings.notices.ports import Line, News, Routes
 from tidings.routing.model import GatewayId, Noticed, RoutesAwayError, encode
@@ -57,9 +58,15 @@ class _Told:
 
 
 class LiveNews:
-    """Belongs to the loop that it is used in. `lost` counts inboxes of which nobody was told."""
+    """Belongs to the loop that it is used in. `lost` counts inboxes of which nobody was told.
 
-    def __init__(self, routes: Routes, line: Line, *, within_s: float = WITHIN_S) -> None:
+    `logs`: what concerns all who look at an inbox goes that way.
+    """
+
+    def __init__(
+        self, routes: Routes, line: Line, logs: LiveLogs | None = None, *, within_s: float = WITHIN_S
+    ) -> None:
+        self.logs = logs
         self._routes = routes
         self._line = line
         self._within_s = within_s
@@ -83,6 +90,8 @@ class LiveNews:
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task], timeout=within_s)
             self._task.cancel()
+        if self.logs is not None:
+            await self.logs.settled(within_s)
 
     async def _run(self) -> None:
         while self._waiting:

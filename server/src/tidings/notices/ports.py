@@ -318,3 +318,25 @@ class Nobody:
 
     def tell(self, owner: Owner, news: News, notice: NoticeId | None = None, /) -> None:
         pass
+
+
+class LogLine(Protocol):
+    async def to_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
+        """Raises `RoutesAwayError`."""
+        ...
+
+
+class LogNews(Protocol):
+    """Told after the commit, as `Live`, of what concerns all who look at an inbox."""
+
+    def moved(self, log: LogId, sequence: int, /) -> None: ...
+
+    def amended(self, log: LogId, notice: str, /) -> None: ...
+
+
+class NobodyListens:
+    def moved(self, log: LogId, sequence: int, /) -> None:
+        pass
+
+    def amended(self, log: LogId, notice: str, /) -> None:
+        pass

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from tidings.broadcasts.model import Showing
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.notices import pages, rules, wide
 from tidings.notices.book import Book
@@ -91,6 +92,23 @@ class Read:
         rows = await self._book.shelf.rows(owner, ids) if ids else {}
         wanted = [Spot(row.id, row) for row in rows.values() if _is_wanted(row, sheet, EVERYTHING)]
         return Page(await self._opened(sheet, wanted) if wanted else (), None, sheet)
+
+    async def shown(self, tenant: TenantId, showing: Showing) -> Notice | None:
+        """A broadcast as it is for who gets it now, whoever that is. None: it was redacted."""
+        notice = NoticeId(showing.notice)
+        content = (await self._contents.of(tenant, [notice])).get(notice)
+        if content is None or content.sealed is None:
+            return None
+        keys = await self._keys.to_read(tenant, [content.sealed])
+        message = _message(keys, place_of(tenant, notice), content.version, content.sealed)
+        row = Row(
+            id=notice,
+            category=showing.category,
+            delivered_ms=showing.at_ms,
+            host_system_id=content.host_system_id,
+            expires_ms=showing.expires_ms,
+        )
+        return Notice(row, content, message, is_read=False, is_seen=False, read_ms=None)
 
     async def explain(self, owner: Owner, limit: int, below: str | None = None) -> Explained:
         """Every notice, newest first, with what decides about it; the counted ones of all pages make up the count."""

@@ -5,7 +5,7 @@ has no rows: an entry of the log hides it from all of them, and is the proof.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from tidings.kernel.tries import on_what_is_there
 from tidings.notices import payload
 from tidings.notices.inboxes import InboxReader
 from tidings.notices.model import Content, InboxId, NoticeId, Origin, Row
-from tidings.notices.ports import Announcing, Claims, Contents, Jobs, Keys, Proofs, Work
+from tidings.notices.ports import Announcing, Claims, Contents, Jobs, Keys, LogNews, Proofs, Work
 from tidings.notices.read import place_of
 
 MAX_VERSIONS = 90
@@ -47,22 +47,26 @@ class ProofPage(NamedTuple):
     next_chunk: int | None
 
 
+class Recallable(Contents, Claims, Protocol):
+    """What was sent, by its id and by the name that its sender has for it."""
+
+
 class Recall:
     def __init__(
         self,
         inboxes: InboxReader,
-        contents: Contents,
-        claims: Claims,
+        contents: Recallable,
         *,
         jobs: Jobs,
         log: Announcing,
+        news: LogNews,
         keys: Keys,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes
         self._contents = contents
-        self._claims = claims
         self._log = log
+        self._news = news
         self._jobs = jobs
         self._keys = keys
         self._clock = clock
@@ -70,7 +74,7 @@ class Recall:
     async def by_host_id(self, tenant: TenantId, inbox: str, host_system_id: str) -> NoticeId:
         """Of a notice that was sent as the only one of its name."""
         name = (await self._inboxes.of(tenant, inbox)).id
-        found = await self._claims.claimed(tenant, name, Origin.HOST, host_system_id)
+        found = await self._contents.claimed(tenant, name, Origin.HOST, host_system_id)
         if found is None:
             raise _unknown()
         return found.notice
@@ -84,7 +88,9 @@ class Recall:
     async def amend(
         self, tenant: TenantId, inbox: str, notice: NoticeId, message: Mapping[str, Any]
     ) -> Content:
-        """Who has it sees the new words; whether he has read it stays as it is. Who is connected is told, by a job."""
+        """Who has it sees the new words; whether he has read it stays as it is. Who is connected is told: by a job,
+        of a broadcast by one word.
+        """
         payload.check_message((await self._inboxes.of(tenant, inbox)).schema, message)
         body, keys = payload.encode(message), await self._keys.of(tenant)
 
@@ -105,6 +111,8 @@ class Recall:
         after = await on_what_is_there(step)
         if after.reach is None:
             await self._start(tenant, after, JobKind.AMEND, JobId(new_ulid()))
+        else:
+            self._news.amended(LogId(tenant, inbox), notice)
         return after
 
     async def redact(self, tenant: TenantId, inbox: str, notice: NoticeId) -> Recalled:

@@ -107,7 +107,14 @@ class Noticed(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
     has_more: bool = False
 
 
-type Word = Push | Ring | Replaced | OwnRead | Noticed
+class LogMoved(Struct, frozen=True, array_like=True, tag="log_moved", gc=False):
+    """On the channel of an inbox's log of broadcasts: it is this far by now, and what these say was changed."""
+
+    sequence: int
+    amended: tuple[str, ...] = ()
+
+
+type Word = Push | Ring | Replaced | OwnRead | Noticed | LogMoved
 """What is said to a gateway."""
 
 

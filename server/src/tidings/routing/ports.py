@@ -126,3 +126,9 @@ class Ears(Protocol):
     def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Listening:
         """That somebody came, went or changed. As `at_signs`."""
         ...
+
+
+class LogEars(Protocol):
+    def at_broadcasts(self, tenant: TenantId, inbox: str, hear: Hear) -> Listening:
+        """That the log of an inbox's broadcasts has moved. As `at_signs`."""
+        ...

@@ -169,6 +169,10 @@ class RedisLine:
         with _away():
             return await self._redis.publish(self._presence(tenant, user), payload)
 
+    async def to_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
+        with _away():
+            return await self._redis.publish(self._broadcasts(tenant, inbox), payload)
+
     def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
         return self._redis.subscribe_soon(self._gateway(gateway), _told(hear))
 
@@ -182,6 +186,9 @@ class RedisLine:
     def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Subscription:
         return self._redis.subscribe_soon(self._presence(tenant, user), _told(hear))
 
+    def at_broadcasts(self, tenant: TenantId, inbox: str, hear: Hear) -> Subscription:
+        return self._redis.subscribe_soon(self._broadcasts(tenant, inbox), _told(hear))
+
     def _gateway(self, gateway: GatewayId) -> Key:
         return self._redis.keys.key("_system", gateway, "push")
 
@@ -193,6 +200,9 @@ class RedisLine:
 
     def _presence(self, tenant: TenantId, user: UserId) -> Key:
         return self._redis.keys.key(tenant, _plain(user), "presence")
+
+    def _broadcasts(self, tenant: TenantId, inbox: str) -> Key:
+        return self._redis.keys.key(tenant, inbox, "broadcasts", "moved")
 
 
 def _of_user(redis: Redis, tenant: TenantId, user: UserId) -> list[Key]:

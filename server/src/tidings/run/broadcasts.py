@@ -8,10 +8,11 @@ from tidings.broadcasts.audience import Audience
 from tidings.broadcasts.estimate import Estimate
 from tidings.broadcasts.follow import FRESH_S, Followers
 from tidings.broadcasts.people import People
-from tidings.broadcasts.ports import ProfileStore, Snapshots
+from tidings.broadcasts.ports import LogNews, ProfileStore, Snapshots
 from tidings.broadcasts.segments import Segments
 from tidings.broadcasts.store import DynamoLog, DynamoProfiles, DynamoSegments
 from tidings.kernel.clock import Clock
+from tidings.notices.ports import NobodyListens
 from tidings.platform.dynamo.client import Client
 
 
@@ -28,12 +29,16 @@ class WideCases:
 
 
 def join_broadcasts(
-    client: Client, clock: Clock, snapshots: Snapshots, fresh_s: float = FRESH_S
+    client: Client,
+    clock: Clock,
+    snapshots: Snapshots,
+    fresh_s: float = FRESH_S,
+    news: LogNews | None = None,
 ) -> WideCases:
     log, profiles = DynamoLog(client), DynamoProfiles(client)
     followers = Followers(log, snapshots, clock, fresh_s=fresh_s)
     segments = Segments(DynamoSegments(client), profiles, clock)
-    append = Append(log, followers, clock)
+    append = Append(log, followers, clock, news or NobodyListens())
     return WideCases(
         followers=followers,
         append=append,

@@ -95,6 +95,7 @@ def routing(settings: Settings) -> RoutedOptions:
     return RoutedOptions(
         renew_every_s=given.renew_every_s,
         ack_within_s=given.ack_within_s,
+        broadcast_spread_s=settings.notices.broadcast_spread_s,
         resume=ResumeOptions(at_once=given.resumes_at_once, tails=tails),
         ranges=RangeOptions(tail=given.tail_entries),
     )
@@ -182,6 +183,7 @@ class Joined:
             routes=RedisRoutes(redis, lease_s=self.settings.gateway.lease_s),
             line=line,
             ears=line,
+            log_ears=line,
             rows=DynamoLists(client),
             queue=DynamoPending(client, clock),
             listing=self.lists.chat_list,
@@ -191,6 +193,7 @@ class Joined:
             inboxes=cases.inboxes,
             unreached=join_unreached(client, keys, clock, self.publisher),
             pauses=self.host.pauses,
+            clock=clock,
             options=routing(self.settings),
         )
 

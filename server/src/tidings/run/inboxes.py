@@ -19,8 +19,9 @@ from tidings.notices.drafts import Drafts
 from tidings.notices.give import Give
 from tidings.notices.inboxes import Inboxes, InboxReader
 from tidings.notices.live import LiveNews
+from tidings.notices.live_logs import LiveLogs
 from tidings.notices.mark import Mark
-from tidings.notices.ports import Keys, Live, Nobody, NoBroadcasts
+from tidings.notices.ports import Keys, Live, LogNews, Nobody, NobodyListens, NoBroadcasts
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
@@ -69,21 +70,22 @@ def join_notices(
     chunks: Chunks,
     *,
     live: Live | None = None,
+    logs: LogNews | None = None,
     news: RedisConfigNews | None = None,
     snapshots: Snapshots | None = None,
     jobs_kept_days: int = KEPT_DAYS,
 ) -> NoticeCases:
-    """`live`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us.
+    """`live`, `logs`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us.
 
     Without `snapshots` logs of broadcasts are read from their beginning.
     """
-    told, at = live or Nobody(), _Stores.of(client, jobs_kept_days)
-    wide = join_broadcasts(client, clock, snapshots or NoSnapshots())
+    told, heard, at = live or Nobody(), logs or NobodyListens(), _Stores.of(client, jobs_kept_days)
+    wide = join_broadcasts(client, clock, snapshots or NoSnapshots(), news=heard)
     reader, track = InboxReader(at.configured, clock), Track(at.jobs, at.due, chunks, clock)
     if news is not None:
         news.listen(reader.forget)
     book = Book(at.shelf, reader, clock, told, wide.audience)
-    recall = Recall(reader, at.contents, at.contents, jobs=track, log=wide.announce, keys=keys, clock=clock)
+    recall = Recall(reader, at.contents, jobs=track, log=wide.announce, news=heard, keys=keys, clock=clock)
     drafts = Drafts(reader, at.contents, at.contents, keys=keys, clock=clock)
     broadcast = _broadcast(at, drafts, wide, track, clock)
     return NoticeCases(
@@ -156,13 +158,15 @@ def join_serving(
     client: Client, keys: Keys, clock: Clock, chunks: Chunks, redis: Redis, *, settings: NoticesSettings
 ) -> tuple[NoticeCases, LiveNews]:
     """For a process that serves or works: devices hear of what it changes, and it of inboxes that others change."""
-    live = LiveNews(RedisRoutes(redis, lease_s=_NO_LEASE_S), RedisLine(redis))
+    line = RedisLine(redis)
+    live = LiveNews(RedisRoutes(redis, lease_s=_NO_LEASE_S), line, LiveLogs(line))
     cases = join_notices(
         client,
         keys,
         clock,
         chunks,
         live=live,
+        logs=live.logs,
         news=RedisConfigNews(redis),
         snapshots=RedisSnapshots(redis),
         jobs_kept_days=settings.jobs_kept_days,
@@ -172,7 +176,7 @@ def join_serving(
 
 def inbox_cases(cases: NoticeCases) -> InboxCases:
     """What the socket's edge calls of it."""
-    return InboxCases(cases.reader, cases.read, cases.mark)
+    return InboxCases(cases.reader, cases.read, cases.mark, cases.wide.followers, cases.wide.audience)
 
 
 def notice_services(cases: NoticeCases) -> NoticeServices:

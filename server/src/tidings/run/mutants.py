@@ -24,6 +24,7 @@ from tidings.messages.store import log
 from tidings.messages.view import View
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
+from tidings.run.notice_mutants import NOTICE_MUTANTS
 from tidings.tables.patterns import delivery as delivery_patterns
 
 _NOW_AND_THEN: Final = 7
@@ -32,13 +33,14 @@ _ENTRY: Final = b'{"entry":'
 
 def become(name: str) -> None:
     """Before anything is composed. Raises `settings_invalid`."""
-    if name not in MUTANTS:
+    there = MUTANTS | NOTICE_MUTANTS
+    if name not in there:
         raise TidingsError(
             Code.SETTINGS_INVALID,
             f"testing.mutant: there is no {name!r}.",
-            hint=f"There are: {', '.join(MUTANTS)}.",
+            hint=f"There are: {', '.join(there)}.",
         )
-    MUTANTS[name]()
+    there[name]()
 
 
 def acks_before_commit() -> None:

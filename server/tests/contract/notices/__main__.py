@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import os
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -39,8 +41,19 @@ def main() -> None:
             play(fleet, asked.engine, asked.steps)
         finally:
             fleet.stop()
-    took_s = round(time.monotonic() - began)
-    print(json.dumps({"steps": Counting.steps, "engine": asked.engine, "wall_s": took_s}))
+    told = {"steps": Counting.steps, "engine": asked.engine, "wall_s": round(time.monotonic() - began)}
+    print(json.dumps(told | {"commit": commit(), "cpu": cpu(), "cores": os.cpu_count()}))
+
+
+def commit() -> str:
+    """`-dirty`: with changes that are in no commit."""
+    asked = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+
+
+def cpu() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "unknown")
 
 
 def play(fleet: Fleet, engine: DynamoKind, steps: int) -> None:
@@ -48,16 +61,21 @@ def play(fleet: Fleet, engine: DynamoKind, steps: int) -> None:
     url = f"http://{fleet.status()[0].node.address}"
     for tables in make_tables(Dynamo(engine, url), Space().table_prefix):
         Counting.tables = tables
-        how = settings(
-            max_examples=steps // STEPS,
-            stateful_step_count=STEPS,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate, Phase.shrink],
-            database=None,
-            derandomize=False,
-        )
-        run_state_machine_as_test(Counting, settings=how)
+        while Counting.steps < steps:
+            run_state_machine_as_test(Counting, settings=_how(steps - Counting.steps))
+
+
+def _how(steps: int) -> settings:
+    """Examples may be shorter than they may be long, so that there may be fewer steps than asked for."""
+    return settings(
+        max_examples=steps // STEPS + 1,
+        stateful_step_count=STEPS,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+        database=None,
+        derandomize=False,
+    )
 
 
 if __name__ == "__main__":

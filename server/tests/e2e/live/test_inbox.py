@@ -1,105 +1,17 @@
 """Inboxes live, on whole installations: what happens to a user's notices is on each of his devices at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Self
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 
-import httpx
 import pytest
 from fixtures.city import Balancer, City
 from fixtures.loops import until
+from fixtures.phones import LONG_S, Phone, server_of
 
-from tidings.accounts.api_keys import ApiKeys
-from tidings.accounts.model import Scope
-from tidings.accounts.store.api_keys import DynamoApiKeyStore
-from tidings.kernel.clock import SystemClock
-from tidings_sdk import Client, Inbox, InboxNews, Patience, Refused, State
+from tidings_sdk import Refused, State
 
 pytestmark = pytest.mark.deadline(300.0)
-LONG_S = 90.0
-_SOON = Patience(backoff_first_s=0.05, backoff_longest_s=0.3)
-
-
-class Server:
-    """The tenant's own: sends, recalls, and asks in the name of users."""
-
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
-
-    async def ask(self, method: str, path: str, body: object = None, user: str = "") -> Any:
-        headers = {"Tidings-User": user} if user else {}
-        answer = await self._http.request(method, f"/v1/inboxes/default{path}", json=body, headers=headers)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    async def send(self, *users: str, title: str = "hello") -> str:
-        sent = await self.ask(
-            "POST", "/notices", {"uids": users, "category": "news", "message": {"title": title}}
-        )
-        notice: str = sent["id"]
-        return notice
-
-    async def counts(self, user: str) -> tuple[int, int, dict[str, int]]:
-        found = await self.ask("GET", "/counts", user=user)
-        return found["unread"], found["unseen"], found["categories"]
-
-
-@asynccontextmanager
-async def server_of(city: City) -> AsyncIterator[Server]:
-    api = city.run("api")
-    async with city.stage() as stage:
-        keys = ApiKeys(DynamoApiKeyStore(stage.client), SystemClock())
-        issued = await keys.issue(stage.tenant, "tests", [Scope.NOTICES, Scope.ACT_AS_USER])
-    api.wait_for_status("/readyz", 200)
-    headers = {"Authorization": f"Bearer {issued.text.reveal()}"}
-    url = f"http://127.0.0.1:{api.socket_port}"
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60, trust_env=False) as http:
-        server = Server(http)
-        await server.ask("PUT", "", {"title": "News", "categories": ["news"]})
-        yield server
-
-
-class Phone:
-    """A device with its inbox open."""
-
-    def __init__(self, city: City, port: int, user: str, device: str = "phone") -> None:
-        async def token() -> str:
-            return city.token(user)
-
-        url = f"ws://127.0.0.1:{port}/v1/socket"
-        self.client = Client(url, token, device=device, proxy=None, patience=_SOON)
-        self.user = user
-        self.news: list[InboxNews] = []
-
-    async def __aenter__(self) -> Self:
-        await self.client.__aenter__()
-        self._reading = asyncio.create_task(self._read())
-        await until(lambda: self.client.state is State.LIVE, LONG_S)
-        await self.inbox.refresh()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.client.close()
-        await self._reading
-
-    @property
-    def inbox(self) -> Inbox:
-        return self.client.inbox("default")
-
-    @property
-    def counts(self) -> tuple[int, int, dict[str, int]]:
-        found = self.inbox.counts
-        assert found is not None
-        return found.unread, found.unseen, found.categories
-
-    def ids(self, kind: str) -> set[str]:
-        return {getattr(each, "id", each) for news in self.news for each in getattr(news, kind)}
-
-    async def _read(self) -> None:
-        async for event in self.client.events():
-            if isinstance(event, InboxNews):
-                self.news.append(event)
 
 
 async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None:

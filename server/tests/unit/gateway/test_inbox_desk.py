@@ -10,9 +10,11 @@ import pytest
 from fixtures.loops import until
 
 from tidings.gateway import notices as desk_of
+from tidings.gateway.broadcasts.desk import BroadcastDesk
 from tidings.gateway.notices import MOST, InboxDesk
 from tidings.gateway.ports import InboxCases
 from tidings.gateway.seat import Seat
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 from tidings.notices.config import Inbox
@@ -73,8 +75,14 @@ def seat(device: str, user: UserId = ANNA) -> tuple[Seat, Line]:
 
 
 def desk(shelf: Shelf) -> InboxDesk:
-    cases = InboxCases(shelf, cast("Any", shelf), cast("Any", SimpleNamespace()))
-    return InboxDesk(cases, lambda what, error: pytest.fail(f"{what}: {error!r}"))
+    nothing = cast("Any", SimpleNamespace())
+    cases = InboxCases(shelf, cast("Any", shelf), nothing, logs=nothing, audience=nothing)
+    broadcasts = BroadcastDesk(cases, None, report, clock=SystemClock(), spread_s=1)
+    return InboxDesk(cases, broadcasts, report)
+
+
+def report(what: str, error: BaseException) -> None:
+    pytest.fail(f"{what}: {error!r}")
 
 
 def word(*added: str, gone: tuple[str, ...] = (), user: str = "anna", inbox: str = "default") -> Noticed:

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from e2e.test_harness_notices import BREAKING as BREAKING_INBOXES
 from faults.whole.mutants import BREAKING
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.mutants import MUTANTS, become
+from tidings.run.notice_mutants import NOTICE_MUTANTS
 from tidings.run.settings.load import load
 from tidings_harness.checking.verdict import Rule
 
@@ -15,7 +17,7 @@ def test_an_unknown_mutant_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(TidingsError) as refused:
         become("does_everything_wrong")
     assert refused.value.code is Code.SETTINGS_INVALID
-    assert all(name in refused.value.hint for name in MUTANTS)
+    assert all(name in refused.value.hint for name in (*MUTANTS, *NOTICE_MUTANTS))
 
 
 def test_a_mutant_is_refused_unless_testing_is_on(tmp_path: Path) -> None:
@@ -27,3 +29,7 @@ def test_a_mutant_is_refused_unless_testing_is_on(tmp_path: Path) -> None:
 def test_every_mutant_is_tried_and_every_rule_has_one() -> None:
     assert BREAKING.keys() == MUTANTS.keys()
     assert {breaking.rule for breaking in BREAKING.values()} == set(Rule)
+
+
+def test_every_mutant_of_inboxes_is_tried() -> None:
+    assert BREAKING_INBOXES.keys() == NOTICE_MUTANTS.keys()

@@ -17,6 +17,7 @@ _EASED: Mapping[Key, str] = {
     ("gateway", "drain_spread_s"): "0.5",
     ("gateway", "max_connections"): "400",
     ("gateway", "max_handshakes"): "100",
+    ("notices", "broadcast_spread_s"): "1",
     ("api", "access_log_ratio"): "1",
 }
 

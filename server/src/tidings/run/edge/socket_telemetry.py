@@ -79,6 +79,8 @@ def _export_routed(metrics: Metrics, routed: Routed) -> None:
     rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
     rooms.set_function(lambda: len(routed.rooms))
     _export_signs(metrics, routed.signs)
+    broadcasts = routed.inboxes.broadcasts
+    metrics.tally("gateway_broadcast_pushes_total", "Devices told of a broadcast.", lambda: broadcasts.pushes)
     waiting = metrics.gauge("gateway_resumes_waiting", "Devices here that are to resume again.")
     waiting.set_function(lambda: len(routed.resuming))
 

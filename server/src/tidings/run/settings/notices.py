@@ -17,3 +17,13 @@ class NoticesSettings(Struct, frozen=True, kw_only=True):
             le=3650,
         ),
     ] = 90
+    broadcast_spread_s: Annotated[
+        float,
+        Meta(
+            description="Devices that look at an inbox are told of a broadcast within such a time, each user at a moment "
+            "of his own. Most of them then ask for counts: a full gateway of 50,000 devices and 30 s are 1,700 of these "
+            "a second.",
+            ge=0,
+            le=600,
+        ),
+    ] = 30.0

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, field
 
 from tidings.wire.bounds import MAX_MARKED_NOTICES, MAX_NOTICE_PAGE
-from tidings.wire.fields import Data, Milliseconds
+from tidings.wire.fields import Data, Milliseconds, Position
 from tidings.wire.frames.shape import Asked, Body
 
 _NOTICE: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)"
@@ -21,13 +21,14 @@ NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
 
 
 class Counts(Asked, frozen=True, kw_only=True):
-    """What is unread in an inbox."""
+    """What is unread in an inbox. `at_least`: with the broadcasts up to there, of which the device was told."""
 
     inbox: InboxName
+    at_least: Position = 0
 
 
 class Notices(Asked, frozen=True, kw_only=True):
-    """Notices of an inbox, newest first. `below`: where the page before ended."""
+    """Notices of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
 
     inbox: InboxName
     limit: Annotated[int, Meta(ge=1, le=MAX_NOTICE_PAGE)] = 20
@@ -35,6 +36,11 @@ class Notices(Asked, frozen=True, kw_only=True):
     category: CategoryName | None = None
     is_unread: bool = False
     is_archived: bool = False
+    at_least: Position = 0
+
+    @property
+    def is_filtered(self) -> bool:
+        return self.category is not None or self.is_unread or self.is_archived
 
 
 class MarkNotices(Asked, frozen=True, kw_only=True):
@@ -47,12 +53,14 @@ class MarkNotices(Asked, frozen=True, kw_only=True):
     ids: Annotated[tuple[NoticeName, ...], Meta(max_length=MAX_MARKED_NOTICES)] = ()
     before: Milliseconds | None = None
     category: CategoryName | None = None
+    at_least: Position = 0
 
 
 class InboxCounts(Body, frozen=True, kw_only=True):
     """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
 
     `unseen`: unread, and given since the user last looked. `next_change_at`: a notice expires then; ask again.
+    `broadcasts_up_to`: of the inbox's log of broadcasts so many entries are counted in.
     """
 
     inbox: str
@@ -62,6 +70,7 @@ class InboxCounts(Body, frozen=True, kw_only=True):
     unseen: int = 0
     categories: dict[str, int] = field(default_factory=dict)
     next_change_at: Milliseconds | None = None
+    broadcasts_up_to: int = 0
 
 
 class Notice(Body, frozen=True, kw_only=True):
@@ -97,6 +106,21 @@ class InboxNews(Body, frozen=True, kw_only=True):
     """
 
     counts: InboxCounts
+    added: tuple[Notice, ...] = ()
+    amended: tuple[Notice, ...] = ()
+    gone: tuple[str, ...] = ()
+    has_more: bool = False
+
+
+class BroadcastNews(Body, frozen=True, kw_only=True):
+    """Broadcasts came, were amended, or are gone (redacted). Without counts: ask, `at_least` these, when you need them.
+
+    Told within some seconds, to each user at a moment of his own. What he did with one is not told here: `is_read`,
+    `is_seen` and `is_archived` of an amended one stay as they were. `has_more`: more happened than is told; list again.
+    """
+
+    inbox: str
+    up_to: int
     added: tuple[Notice, ...] = ()
     amended: tuple[Notice, ...] = ()
     gone: tuple[str, ...] = ()

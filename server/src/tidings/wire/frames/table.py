@@ -52,6 +52,7 @@ PUSHES: Final = (
     PushKind("resumed", connecting.Resumed),
     PushKind("resume", connecting.ResumeAgain),
     PushKind("inbox", notices.InboxNews),
+    PushKind("broadcast", notices.BroadcastNews),
     PushKind("receipts", watermarks.Receipts),
     PushKind("typing", signs.TypingPush),
     PushKind("presence", signs.PresencePush),

@@ -117,6 +117,11 @@ REQUESTS: Final = (
         '{"id":23,"counts":{"inbox":"default"}}',
     ),
     sample(
+        "counts_at_least",
+        "The same, with a broadcast of which the device was told.",
+        '{"id":23,"counts":{"inbox":"default","at_least":17}}',
+    ),
+    sample(
         "notices",
         "The next unread notices of a category.",
         '{"id":24,"notices":{"inbox":"default","limit":5,"below":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","category":"news",'

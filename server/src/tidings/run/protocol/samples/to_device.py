@@ -40,7 +40,7 @@ ANSWERS: Final = (
         "inbox_counts",
         "Three are unread, of which one is new since the user last looked. The next change by itself is an expiry.",
         '{"id":23,"ok":{"inbox":"default","version":17,"at":1763184000000,"unread":3,"unseen":1,'
-        '"categories":{"news":2,"orders":1},"next_change_at":1763187600000}}',
+        '"categories":{"news":2,"orders":1},"next_change_at":1763187600000,"broadcasts_up_to":17}}',
         answers="counts",
     ),
     sample(
@@ -126,6 +126,17 @@ PUSHES: Final = (
         "inbox_again",
         "The counts after a resume: what happened meanwhile is not told, the list is to be read again.",
         '{"inbox":{"counts":{"inbox":"default","version":20,"at":1763184002000},"has_more":true}}',
+    ),
+    sample(
+        "broadcast",
+        "A broadcast came, as the 17th entry of the inbox's log of them. Who shows a count asks for it.",
+        '{"broadcast":{"inbox":"default","up_to":17,"added":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WE","at":1763184003000,'
+        '"delivered_at":1763184003000,"message":{"title":"We are back"},"category":"news"}]}}',
+    ),
+    sample(
+        "broadcast_gone",
+        "It was redacted.",
+        '{"broadcast":{"inbox":"default","up_to":18,"gone":["01JCQ4Z7N3V5X9B2M8K6T1R0WE"]}}',
     ),
     sample(
         "receipts",

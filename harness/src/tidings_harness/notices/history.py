@@ -1,0 +1,130 @@
+"""What happened to inboxes, a line of JSON for each event, in the kernel's hands before the deed that it tells of.
+
+A notice is known by the number of the deed that sent it, which stands in its message: also one whose answer was lost.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple, Self, final
+
+import msgspec
+from msgspec import Struct
+
+FILE: Final = "notices.jsonl"
+
+
+class Deed(StrEnum):
+    DIRECT = "direct"
+    BROADCAST = "broadcast"
+    REDACT = "redact"
+    READ = "read"
+    READ_ALL = "read_all"
+
+
+class Outcome(StrEnum):
+    """One without an end is unknown as well: it may have happened."""
+
+    OK = "ok"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class Begun(Struct, frozen=True, kw_only=True, tag="begun"):
+    """`users`: whom it reaches, or who does it. `of`: the notices that it is about."""
+
+    number: int
+    deed: Deed
+    at_ns: int
+    users: tuple[str, ...]
+    of: tuple[int, ...] = ()
+
+
+class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
+    number: int
+    outcome: Outcome
+    at_ns: int
+
+
+class Seen(NamedTuple):
+    number: int
+    is_read: bool
+
+
+class Look(Struct, frozen=True, kw_only=True, tag="look"):
+    """A whole list of one user. `up_to`: how much of the log of broadcasts it has. `is_last`: all was quiet.
+
+    `is_rest`: not by the device that marks, which may be at a process with an older copy of the log.
+    """
+
+    user: str
+    begun_ns: int
+    ended_ns: int
+    seen: tuple[Seen, ...]
+    unread: int
+    up_to: int
+    at_least: int = 0
+    is_last: bool = False
+    is_rest: bool = False
+
+
+class Told(Struct, frozen=True, kw_only=True, tag="told"):
+    """A device heard of a broadcast without asking; `connection` is new after each loss."""
+
+    user: str
+    connection: int
+    number: int
+
+
+class Step(Struct, frozen=True, kw_only=True, tag="step"):
+    """What the run did, a fault for instance."""
+
+    at_ns: int
+    what: str
+
+
+type Event = Begun | Ended | Look | Told | Step
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Event).decode
+
+
+@final
+class Journal:
+    def __init__(self, directory: Path) -> None:
+        self._file = os.open(directory / FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o644)
+        self._last = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+    def note(self, event: Event) -> None:
+        os.write(self._file, _encode(event) + b"\n")
+
+    def begin(self, deed: Deed, users: Sequence[str], of: Sequence[int] = ()) -> int:
+        self._last += 1
+        self.note(
+            Begun(number=self._last, deed=deed, at_ns=time.monotonic_ns(), users=tuple(users), of=tuple(of))
+        )
+        return self._last
+
+    def end(self, number: int, outcome: Outcome) -> None:
+        self.note(Ended(number=number, outcome=outcome, at_ns=time.monotonic_ns()))
+
+    def step(self, what: str) -> None:
+        self.note(Step(at_ns=time.monotonic_ns(), what=what))
+
+
+def load(directory: Path) -> list[Event]:
+    """A last line that was cut short is left out."""
+    events: list[Event] = []
+    for line in (directory / FILE).read_bytes().splitlines():
+        try:
+            events.append(_decode(line))
+        except msgspec.DecodeError:
+            break
+    return events

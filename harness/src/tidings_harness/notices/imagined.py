@@ -1,0 +1,91 @@
+"""A history of inboxes that a good installation would leave, made up: what mutants break."""
+
+from typing import Final
+
+from tidings_harness.notices.history import Begun, Deed, Ended, Event, Look, Outcome, Seen, Told
+
+USERS: Final = tuple(f"user-{number}" for number in range(6))
+PROS: Final = USERS[:3]
+_S: Final = 1_000_000_000
+_SENDS: Final = 24
+
+
+def imagine() -> list[Event]:
+    """A second and a half between deeds: each is seen by everybody before the next. Number 5 has no known outcome and
+    stands, 9 was refused, 12 was redacted; the first user reads one, the second marks all before the last sends.
+    """
+    told: list[Event] = []
+    for number in range(1, _SENDS + 1):
+        told += _sent(number)
+        if number == 12:  # noqa: PLR2004 - see above
+            told += _deed(101, Deed.REDACT, (), at(number) + _S // 3, of=(12,))
+        if number == 14:  # noqa: PLR2004 - see above
+            told += _deed(102, Deed.READ, USERS[:1], at(number) + _S // 3, of=(3,))
+        if number == 20:  # noqa: PLR2004 - see above
+            told += _deed(103, Deed.READ_ALL, USERS[1:2], at(number) + _S // 3)
+        told += [look(user, number) for user in USERS]
+    return [*told, *(look(user, _SENDS + 2, is_last=True) for user in USERS)]
+
+
+def at(number: int) -> int:
+    return number * 3 * _S // 2
+
+
+def reach(number: int) -> tuple[str, ...]:
+    if number % 3 == 0:
+        return PROS
+    return (USERS[number % 6],) if number % 4 == 0 else USERS
+
+
+def deed_of(number: int) -> Deed:
+    return Deed.DIRECT if number % 3 and number % 4 == 0 else Deed.BROADCAST
+
+
+def _sent(number: int) -> list[Event]:
+    if number == 5:  # noqa: PLR2004 - see above
+        return _deed(number, deed_of(number), reach(number), at(number))[:1]
+    outcome = Outcome.FAILED if number == 9 else Outcome.OK  # noqa: PLR2004 - see above
+    told: list[Event] = []
+    if deed_of(number) is Deed.BROADCAST and outcome is Outcome.OK:
+        told = [Told(user=user, connection=1, number=number) for user in reach(number)]
+    return [*_deed(number, deed_of(number), reach(number), at(number), outcome=outcome), *told]
+
+
+def _deed(
+    number: int,
+    deed: Deed,
+    users: tuple[str, ...],
+    at_ns: int,
+    *,
+    outcome: Outcome = Outcome.OK,
+    of: tuple[int, ...] = (),
+) -> list[Event]:
+    begun = Begun(number=number, deed=deed, at_ns=at_ns, users=users, of=of)
+    return [begun, Ended(number=number, outcome=outcome, at_ns=at_ns + _S // 10)]
+
+
+def look(user: str, after: int, *, is_last: bool = False) -> Look:
+    """After so many sends, with the last one's second over."""
+    begun = at(after) + _S + _S // 5
+    there = [
+        number
+        for number in range(1, min(after, _SENDS) + 1)
+        if user in reach(number) and number != 9 and not (number == 12 and after > 12)  # noqa: PLR2004 - as above
+    ]
+    seen = tuple(Seen(number, _is_read(user, number, after)) for number in reversed(there))
+    unread = sum(not each.is_read for each in seen)
+    return Look(
+        user=user,
+        begun_ns=begun,
+        ended_ns=begun + _S // 20,
+        seen=seen,
+        unread=unread,
+        up_to=after,
+        is_last=is_last,
+    )
+
+
+def _is_read(user: str, number: int, after: int) -> bool:
+    if user == USERS[0]:
+        return number == 3 and after >= 14  # noqa: PLR2004 - as above
+    return user == USERS[1] and number <= 20 <= after  # noqa: PLR2004 - as above

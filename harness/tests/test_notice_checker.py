@@ -1,0 +1,42 @@
+"""Inboxes: a good history passes; each mutant of it is caught, by the rule that it breaks and by no other."""
+
+from pathlib import Path
+
+import pytest
+
+from tidings_harness.notices.checking import Rule, check
+from tidings_harness.notices.history import FILE, Deed, Journal, Outcome, load
+from tidings_harness.notices.imagined import imagine
+from tidings_harness.notices.mutants import MUTANTS
+
+
+def test_a_good_history_breaks_no_rule() -> None:
+    verdict = check(imagine())
+    assert verdict.breaches == ()
+    assert (verdict.sends, verdict.acked, verdict.unsettled) == (24, 22, 1)
+    assert min(verdict.redactions, verdict.marks, verdict.looks, verdict.told) > 0
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught_by_the_rule_that_it_breaks_alone(name: str) -> None:
+    mutant = MUTANTS[name]
+    verdict = check(mutant.of(imagine()))
+    assert verdict.broken == {mutant.rule}
+    assert all(breach.examples for breach in verdict.breaches)
+
+
+def test_every_rule_has_a_mutant() -> None:
+    assert {mutant.rule for mutant in MUTANTS.values()} == set(Rule)
+
+
+def test_what_was_written_is_read_again_up_to_a_line_that_was_cut_short(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        first = journal.begin(Deed.BROADCAST, ["anna"])
+        journal.end(first, Outcome.OK)
+        journal.step("FLUSHALL")
+    path = tmp_path / FILE
+    whole = load(tmp_path)
+    assert len(whole) == 3
+    path.write_bytes(path.read_bytes()[:-5])
+    assert load(tmp_path) == whole[:2]
+    assert check(whole).acked == 1

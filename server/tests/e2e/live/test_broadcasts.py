@@ -1,0 +1,100 @@
+"""Broadcasts live, on whole installations: whoever looks at the inbox is told, on whichever gateway, at his moment."""
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+
+import pytest
+from fixtures.city import City
+from fixtures.loops import until
+from fixtures.phones import LONG_S, Phone, server_of
+
+from tidings.broadcasts.model import PARTS, hash_of, part_of
+from tidings.engines.model import Engine
+from tidings.kernel.clock import time_text
+from tidings_sdk import State
+
+pytestmark = pytest.mark.deadline(300.0)
+SPREAD_S = 6.0
+
+
+async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the_stated_time(
+    city: City,
+) -> None:
+    one, two = city.ready("gateway", "gateway", NOTICES_BROADCAST_SPREAD_S=str(SPREAD_S))
+    async with server_of(city) as server, AsyncExitStack() as stack:
+        phones = [
+            await stack.enter_async_context(
+                Phone(city, (one, two)[number % 2].socket_port, f"user{number:03}")
+            )
+            for number in range(60)
+        ]
+        notice = await server.broadcast()
+        await until(lambda: all(phone.told for phone in phones), LONG_S)
+        assert all(phone.heard("added") == [notice] for phone in phones)
+        times = [phone.told[0][0] for phone in phones]
+        assert max(times) - min(times) > SPREAD_S / 2
+        assert max(Counter(int(at * 10) for at in times).values()) <= 20
+        phone = phones[7]
+        news = phone.told[0][1]
+        assert (news.added[0].message, news.up_to, news.added[0].is_read) == ({"title": "hello"}, 1, False)
+        was_stale, old = phone.inbox.is_stale, phone.counts
+        fresh = await phone.inbox.refresh()
+        assert (was_stale, old, fresh.unread, phone.inbox.is_stale) == (True, (0, 0, {"news": 0}), 1, False)
+        await server.ask("PATCH", f"/notices/{notice}", {"message": {"title": "corrected"}})
+        await until(lambda: all(phone.heard("amended") == [notice] for phone in phones), LONG_S)
+        assert phone.told[-1][1].amended[0].message == {"title": "corrected"}
+        await server.ask("DELETE", f"/notices/{notice}")
+        await until(lambda: all(phone.heard("gone") == [notice] for phone in phones), LONG_S)
+        assert (await phone.inbox.list()).notices == ()
+        assert all(phone.heard("added") == [notice] for phone in phones)
+
+
+async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(city: City) -> None:
+    one, two, _ = city.ready("gateway", "gateway", "notices", NOTICES_BROADCAST_SPREAD_S="0.5")
+    async with server_of(city) as server, AsyncExitStack() as stack:
+        users = [f"user{number}" for number in range(12)]
+        await server.ask("PUT", "/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})
+        for user in users[:4]:
+            await server.ask("PUT", f"/users/{user}/profile", {"attributes": {"plan": "pro"}})
+        phones = [
+            await stack.enter_async_context(Phone(city, (one, two)[number % 2].socket_port, user))
+            for number, user in enumerate(users)
+        ]
+
+        def told(notice: str) -> set[str]:
+            return {phone.user for phone in phones if notice in phone.heard("added")}
+
+        pros = await server.broadcast(segment="pros")
+        await until(lambda: told(pros) == set(users[:4]), LONG_S)
+        ramp = await server.broadcast(ramp=[{"percent": 50}])
+        half = {user for user in users if part_of(hash_of(user), hash_of(ramp)) < PARTS // 2}
+        await until(lambda: told(ramp) == half, LONG_S)
+        await server.ask("POST", f"/broadcasts/{ramp}/ramp", {"percent": 100})
+        await until(lambda: told(ramp) == set(users), LONG_S)
+        later = await server.broadcast(starts_at=time_text(int(time.time() * 1000) + 1_500))
+        await until(lambda: told(later) == set(users), LONG_S)
+        # nobody was told of anything twice, or of what is not his
+        assert all(len(phone.heard("added")) == len(set(phone.heard("added"))) for phone in phones)
+        assert told(pros) == set(users[:4])
+        for phone in phones:
+            assert {each.id for each in (await phone.inbox.list()).notices} == set(phone.heard("added"))
+
+
+async def test_what_happened_while_redis_was_away_is_told_when_it_is_back(city: City) -> None:
+    """Whoever appended has his word refused; the channels stand anew, and the log knows."""
+    gateway = city.ready("gateway", NOTICES_BROADCAST_SPREAD_S="0.5")[0]
+    async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
+        first = await server.broadcast("before")
+        await until(lambda: phone.heard("added") == [first], LONG_S)
+        city.flush_redis()
+        second = await server.broadcast("wiped")
+        await until(lambda: second in phone.heard("added"), LONG_S)
+        assert phone.client.state is State.LIVE
+        [redis] = [each.node.name for each in city.fleet.status() if each.node.engine is Engine.VALKEY]
+        await asyncio.to_thread(city.fleet.kill, redis)
+        third = await server.broadcast("away")
+        await asyncio.to_thread(city.fleet.restart, redis)
+        await until(lambda: third in phone.heard("added"), LONG_S)
+        assert (await phone.inbox.refresh()).unread == 3

@@ -1,0 +1,120 @@
+"""The harness on inboxes: real processes are killed, Redis is wiped, two edges append at once, and every list that
+anybody read is held against what was done. Then servers that break a rule, each of which must be caught.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from fixtures.city import Balancer, City, CityProcess
+
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.model import Scope
+from tidings.accounts.store.api_keys import DynamoApiKeyStore
+from tidings.kernel.clock import SystemClock
+from tidings_harness.notices.checking import Rule, Verdict, check
+from tidings_harness.notices.history import load as load_history
+from tidings_harness.notices.report import as_page
+from tidings_harness.notices.workload import NoticeLoad, NoticeRun
+from tidings_harness.workload.site import Site, signer
+
+pytestmark = pytest.mark.deadline(400.0)
+LONG_S = 120.0
+
+
+@asynccontextmanager
+async def run_on(
+    city: City,
+    balancer: Balancer,
+    apis: list[CityProcess],
+    directory: Path,
+    *,
+    users: int = 8,
+    readers: tuple[CityProcess, ...] = (),
+) -> AsyncIterator[NoticeRun]:
+    async with city.stage() as stage:
+        keys = ApiKeys(DynamoApiKeyStore(stage.client), SystemClock())
+        issued = await keys.issue(stage.tenant, "harness", [Scope.NOTICES])
+    addresses = [f"http://127.0.0.1:{each.socket_port}" for each in apis]
+    socket = f"ws://127.0.0.1:{balancer.port}/v1/socket"
+    site = Site(
+        api=addresses[0],
+        sockets=[socket],
+        steady_socket=socket,
+        token=signer(city.space.tenant, city.private),
+    )
+    wanted = NoticeLoad(
+        site=site,
+        apis=addresses,
+        read_apis=tuple(f"http://127.0.0.1:{each.socket_port}" for each in readers),
+        key=issued.text.reveal(),
+        users=users,
+    )
+    async with NoticeRun(wanted, directory) as run:
+        yield run
+
+
+def verdict_of(directory: Path) -> Verdict:
+    return check(load_history(directory))
+
+
+async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at_once(
+    city: City, tmp_path: Path
+) -> None:
+    one, two, api, other, worker = city.ready(
+        "gateway", "gateway", "api", "api", "notices", NOTICES_BROADCAST_SPREAD_S="1", TESTING_PAUSE_AT=""
+    )
+    async with Balancer() as balancer:
+        balancer.ports = [one.socket_port, two.socket_port]
+        async with run_on(city, balancer, [api, other], tmp_path) as run:
+            await run.sent_more(20, LONG_S)
+            run.journal.step("FLUSHALL")
+            await asyncio.to_thread(city.flush_redis)
+            await run.sent_more(10, LONG_S)
+            run.journal.step("kill -9 a gateway and a worker")
+            balancer.ports = [two.socket_port]
+            one.popen.kill()
+            worker.popen.kill()
+            await run.sent_more(10, LONG_S)
+            run.journal.step("kill -9 an edge; new ones of each")
+            api.popen.kill()
+            [third, fresh, _] = await asyncio.to_thread(
+                lambda: city.ready("gateway", "api", "notices", TESTING_PAUSE_AT="")
+            )
+            run.load.apis[0] = f"http://127.0.0.1:{fresh.socket_port}"
+            balancer.ports = [two.socket_port, third.socket_port]
+            run.journal.step("FLUSHALL")
+            await asyncio.to_thread(city.flush_redis)
+            await run.sent_more(20, LONG_S)
+            await run.settle(LONG_S)
+    verdict = verdict_of(tmp_path)
+    assert verdict.is_good, as_page(verdict)
+    assert min(verdict.acked, verdict.looks, verdict.told, verdict.marks) > 20
+    assert verdict.redactions > 0
+
+
+BREAKING = {
+    "follows_slowly": Rule.THERE,
+    "forgets_redactions": Rule.COUNTS,
+    "ignores_segments": Rule.NOTHING_ELSE,
+    "marks_all_but_the_last": Rule.MARKS,
+    "counts_one_broadcast_more": Rule.COUNTS,
+}
+
+
+@pytest.mark.parametrize("mutant", BREAKING)
+async def test_a_server_that_breaks_a_rule_is_caught(city: City, tmp_path: Path, mutant: str) -> None:
+    """One edge is only read from: nothing that passes through it moves its copy of the log."""
+    gateway, api, reader, _ = city.ready(
+        "gateway", "api", "api", "notices", TESTING_MUTANT=mutant, TESTING_PAUSE_AT=""
+    )
+    async with Balancer() as balancer:
+        balancer.ports = [gateway.socket_port]
+        async with run_on(city, balancer, [api], tmp_path, users=4, readers=(reader,)) as run:
+            for each in run.readers:
+                each.marks_all = 0.1 if "marks" in mutant else 0.0
+            await run.sent_more(40, LONG_S)
+            await run.settle(10)
+    assert BREAKING[mutant] in verdict_of(tmp_path).broken
