@@ -10,8 +10,7 @@ from typing import Final
 import click
 import uvloop
 
-from tidings_harness.checking.check import check
-from tidings_harness.history.loading import load as load_history
+from tidings_harness.checking.check import check, check_all
 from tidings_harness.imagined import Town, imagine
 from tidings_harness.mutants import MUTANTS
 from tidings_harness.notices.cli import group as notices
@@ -117,7 +116,7 @@ async def _run(site: Site, scenario: Scenario, report: Path, for_s: float, quiet
 
 
 def _tell(directory: Path) -> None:
-    verdict = check(load_history(directory))
+    verdict = check_all(directory)
     (directory / "verdict.json").write_text(as_json(verdict))
     (directory / "verdict.md").write_text(as_page(verdict))
     click.echo(as_page(verdict))

@@ -36,6 +36,7 @@ from tidings.gateway.socket.ports import Socket
 from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import NoMeasure, Traffic
 from tidings.kernel.clock import Clock
+from tidings.kernel.epoch import first_epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.append import Appends
@@ -129,7 +130,7 @@ class Gateway:
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
         reader, rows, changes = DynamoReader(client), DynamoRows(client, clock), DynamoChanges()
         told = KafkaPublishing(SimPublisher(engines.topic))
-        appends = Appends(LogWorld(DynamoLog(client, clock), rows, clock, epoch=0, told=told))
+        appends = Appends(LogWorld(DynamoLog(client, clock), rows, clock, epoch=first_epoch, told=told))
         self.manage = Manage(rows, appends)
         joined = join_chat_lists(client, keys, clock)
         history = History(reader, joined.directs, keys, clock)

@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 
 from tidings_harness.checking import device_rules, log_rules, row_rules
 from tidings_harness.checking.facts import Facts, column
-from tidings_harness.checking.verdict import Breach, Verdict
+from tidings_harness.checking.verdict import Breach, Verdict, together
+from tidings_harness.history.epochs import directories
 from tidings_harness.history.events import Kind
-from tidings_harness.history.loading import History
+from tidings_harness.history.loading import History, load
 
 type Check = Callable[[], Iterable[Breach]]
 
@@ -25,6 +27,11 @@ def check(history: History) -> Verdict:
         found += rule()
         seconds[name] = time.process_time() - began
     return _verdict(history, facts, found, seconds)
+
+
+def check_all(directory: Path) -> Verdict:
+    """Of a run's directory: each epoch by itself, all of them together."""
+    return together([check(load(each)) for each in directories(directory)])
 
 
 def _rules(

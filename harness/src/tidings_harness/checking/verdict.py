@@ -1,7 +1,7 @@
 """What the checker says: for each rule how often it was broken, and a few places to look at."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Final
@@ -69,6 +69,21 @@ class Verdict:
 
     def _count(self, rule: Rule) -> int:
         return sum(breach.count for breach in self.breaches if breach.rule is rule)
+
+
+def together(epochs: Sequence[Verdict]) -> Verdict:
+    """Of a run over restores. What was sent is in the last one too."""
+    last = epochs[-1]
+    if len(epochs) == 1:
+        return last
+    return replace(
+        last,
+        events=sum(each.events for each in epochs),
+        deliveries=sum(each.deliveries for each in epochs),
+        rows=sum(each.rows for each in epochs),
+        breaches=tuple(breach for each in epochs for breach in each.breaches),
+        torn=tuple(torn for each in epochs for torn in each.torn),
+    )
 
 
 def breaches(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Breach]:

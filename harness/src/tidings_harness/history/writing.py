@@ -25,14 +25,15 @@ class Recorder:
     a socket calls when he has handled what was there: it is a system call for a frame, not for an entry.
     """
 
-    def __init__(self, directory: Path, writer: int) -> None:
+    def __init__(self, directory: Path, writer: int, *, after: "Recorder | None" = None) -> None:
+        """`after`: numbers go on where another one of this writer's ended."""
         self.writer = writer
         self._events = os.open(directory / f"{writer:04}.events", _APPEND, 0o644)
         self._names = os.open(directory / f"{writer:04}.names", _APPEND, 0o644)
         self._known: dict[str, int] = {}
         self._gathered: list[bytes] = []
-        self._last_number = 0
-        self._last_connection = 0
+        self.last_number: int = after.last_number if after else 0
+        self.last_connection: int = after.last_connection if after else 0
         self._said: set[tuple[int, int, int, int]] = set()
         head = MAGIC + struct.pack("<IQ", writer, time.time_ns())
         os.write(self._events, head.ljust(RECORD.itemsize, b"\0"))
@@ -54,12 +55,12 @@ class Recorder:
         return found
 
     def new_message(self) -> int:
-        self._last_number += 1
-        return self.writer << NUMBER_BITS | self._last_number
+        self.last_number += 1
+        return self.writer << NUMBER_BITS | self.last_number
 
     def new_connection(self) -> int:
-        self._last_connection += 1
-        return self._last_connection
+        self.last_connection += 1
+        return self.last_connection
 
     def device(self, device: int, user: int) -> None:
         self._note(Kind.DEVICE, device=device, value=user)
@@ -73,6 +74,28 @@ class Recorder:
     ) -> None:
         self._note(kind, device=device, chat=chat, message=message, sequence=sequence, outcome=outcome)
         self.flush()
+
+    def carry(
+        self,
+        kind: Kind,
+        *,
+        at_ns: int,
+        device: str,
+        chat: str,
+        message: int,
+        sequence: int = 0,
+        outcome: Outcome = Outcome.UNKNOWN,
+    ) -> None:
+        """What an earlier history says, at its own time."""
+        self._note(
+            kind,
+            device=self.name(device),
+            chat=self.name(chat),
+            message=message,
+            sequence=sequence,
+            outcome=outcome,
+            at_ns=at_ns,
+        )
 
     def given(
         self,

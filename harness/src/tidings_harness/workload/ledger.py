@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
 from tidings_harness.history.events import Kind, Sort
@@ -26,8 +27,12 @@ def text_of(message: int, size: int) -> str:
 
 @final
 class Ledger:
-    def __init__(self, recorder: Recorder) -> None:
+    """`again`: makes the recorder of the next epoch. What is written down of two epochs is two histories."""
+
+    def __init__(self, recorder: Recorder, again: Callable[[Recorder], Recorder] | None = None) -> None:
         self.recorder = recorder
+        self._again = again
+        self._epoch: int | None = None
         self.heads: dict[str, int] = defaultdict(int)
         self.last_of: dict[tuple[str, str], tuple[int, bool]] = {}
         """By chat and user: the last entry that let him in or took him out, and which of the two it was."""
@@ -40,6 +45,14 @@ class Ledger:
             return Seen(entry.sequence, _number(entry.text), Sort.MESSAGE)
         self._member(chat, entry)
         return Seen(entry.sequence, _fingerprint(entry), Sort.OTHER)
+
+    def welcomed(self, epoch: int) -> None:
+        """Another epoch than before: the installation was restored, and what is known of its chats is of before."""
+        if self._epoch not in {None, epoch} and self._again is not None:
+            self.recorder = self._again(self.recorder)
+            self.heads.clear()
+            self.last_of.clear()
+        self._epoch = epoch
 
     def committed(self, chat: str, sequence: int) -> None:
         self.heads[chat] = max(self.heads[chat], sequence)

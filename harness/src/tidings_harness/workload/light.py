@@ -19,6 +19,7 @@ from tidings_sdk.connection import (
     Connection,
     Effect,
     GiveUp,
+    LetIn,
     Pushed,
     TurnedAway,
     WentLive,
@@ -42,9 +43,13 @@ class Frames:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self._recorder = ledger.recorder
         self._known: dict[bytes, tuple[str, Seen]] = {}
 
     def entry(self, data: bytes) -> tuple[str, Seen]:
+        if self._recorder is not self._ledger.recorder:
+            self._recorder = self._ledger.recorder
+            self._known.clear()
         found = self._known.get(data)
         if found is None:
             push = decode(data)
@@ -63,10 +68,8 @@ class LightDevice(WSListener):
         self.is_live = False
         self.connections = 0
         self._site, self._ledger, self._frames = site, ledger, frames
-        self._recorder = ledger.recorder
-        self._number = self._recorder.name(f"{user}/{device}")
-        self._recorder.device(self._number, self._recorder.name(user))
-        self._connection_number = 0
+        self._epoch: int | None = None
+        self._enrol()
         self._connection: Connection | None = None
         self._transport: WSTransport | None = None
         self._is_asked = False
@@ -76,9 +79,16 @@ class LightDevice(WSListener):
         self._filling: set[asyncio.Task[None]] = set()
         self._running: asyncio.Task[None] | None = None
 
+    def _enrol(self) -> None:
+        self._recorder = self._ledger.recorder
+        self._number = self._recorder.name(f"{self.user}/{self.name}")
+        self._recorder.device(self._number, self._recorder.name(self.user))
+        self._connection_number = self._recorder.new_connection()
+
     @property
     def number(self) -> int:
-        return self._number
+        """In the history that is being written: it may not have heard yet that there is a new one."""
+        return self._ledger.recorder.name(f"{self.user}/{self.name}")
 
     def start(self, positions: Mapping[str, int]) -> None:
         """`positions` 0: it is to get everything that its user may see of that chat."""
@@ -140,7 +150,7 @@ class LightDevice(WSListener):
         connection = self._connection = Connection(lambda: self.positions, self._now())
         try:
             await ws_connect(lambda: self, self._site.next_socket(), websocket_handshake_timeout=10)
-            self._do_all(connection.opened(self._site.token(self.user), self.name, _SDK, None))
+            self._do_all(connection.opened(self._site.token(self.user), self.name, _SDK, self._epoch))
             await self._live(connection)
         finally:
             self.is_live = False
@@ -191,6 +201,8 @@ class LightDevice(WSListener):
                     self._transport.send(WSMsgType.TEXT, data)
             case Answered(number, body):
                 self._answered(number, body)
+            case LetIn(welcome):
+                self._let_in(welcome.epoch)
             case Pushed(body):
                 self._pushed(body)
             case WentLive():
@@ -200,6 +212,16 @@ class LightDevice(WSListener):
                 asyncio.get_running_loop().call_later(wait_ms / 1000, self.cut)
             case TurnedAway() | GiveUp():
                 self.cut()
+
+    def _let_in(self, epoch: int) -> None:
+        """Restored since: what it holds means other entries now. It comes again, to get everything anew."""
+        before, self._epoch = self._epoch, epoch
+        self._ledger.welcomed(epoch)
+        if before not in {None, epoch}:
+            self.positions = dict.fromkeys(self.positions, 0)
+            self._unacked.clear()
+            self._enrol()
+            self.cut()
 
     def _answered(self, number: int, body: Body) -> None:
         answer = self._answers.pop(number, None)

@@ -8,10 +8,9 @@ from math import inf
 from pathlib import Path
 from typing import Final, Self, final
 
-from tidings_harness.checking.check import check
+from tidings_harness.checking.check import check_all
 from tidings_harness.checking.verdict import Verdict
-from tidings_harness.history.loading import load
-from tidings_harness.history.writing import Recorder
+from tidings_harness.history.epochs import Epochs
 from tidings_harness.workload.deeds import Deeds, Group
 from tidings_harness.workload.ledger import Ledger
 from tidings_harness.workload.light import Frames, LightDevice
@@ -32,8 +31,8 @@ class Load:
     def __init__(self, site: Site, scenario: Scenario, directory: Path, *, writer: int = 1) -> None:
         self._scenario, self._directory = scenario, directory
         self.site = site
-        self._recorder = Recorder(directory, writer)
-        self.ledger = Ledger(self._recorder)
+        self._epochs = Epochs(directory, writer)
+        self.ledger = Ledger(self._epochs.first, self._epochs.following)
         self._frames = Frames(self.ledger)
         self._rest = Rest(site)
         self._deeds = Deeds(scenario=scenario, ledger=self.ledger, rest=self._rest)
@@ -55,7 +54,7 @@ class Load:
         for speaker in self.speakers():
             await speaker.stop()
         await self._rest.close()
-        self._recorder.__exit__()
+        self._epochs.close()
 
     def light_devices(self) -> Iterator[LightDevice]:
         return (device for group in self.groups for device in group.devices)
@@ -67,7 +66,11 @@ class Load:
         return (group.stranger for group in self.groups if group.stranger)
 
     def step(self, what: str) -> None:
-        self._recorder.step(what)
+        self.ledger.recorder.step(what)
+
+    def copied(self) -> None:
+        """A copy of the installation is about to be made. If it is put back, what is acknowledged until now must stand."""
+        self._epochs.copied_ns = time.monotonic_ns()
 
     async def caught_up(self, within_s: float) -> float:
         """How long it took until everybody held what was committed at the moment of asking. inf: not in time."""
@@ -84,7 +87,7 @@ class Load:
     async def finish(self, quiet_within_s: float = 60.0) -> Verdict:
         """`settle`, and what the history says then."""
         await self.settle(quiet_within_s)
-        return await asyncio.to_thread(lambda: check(load(self._directory)))
+        return await asyncio.to_thread(lambda: check_all(self._directory))
 
     async def settle(self, quiet_within_s: float) -> None:
         """Nobody says anything new; what is under way arrives; then what is missing is lost."""
@@ -94,8 +97,8 @@ class Load:
         await asyncio.sleep(_STILL_S)
         for group in self.groups:
             for each in group.everyone():
-                self._recorder.quiet(each.number)
-        self._recorder.flush()
+                self.ledger.recorder.quiet(each.number)
+        self.ledger.recorder.flush()
         await self._last_rows()
 
     async def _found(self, number: int) -> Group:

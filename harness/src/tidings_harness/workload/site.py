@@ -29,6 +29,8 @@ class Site:
     turns: Iterator[int] = field(default_factory=itertools.count)
 
     def next_socket(self) -> str:
+        if not self.sockets:
+            raise ConnectionRefusedError("no gateway is up")
         return self.sockets[next(self.turns) % len(self.sockets)]
 
 

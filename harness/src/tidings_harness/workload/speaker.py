@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from typing import Final, final
 
 from tidings_harness.history.events import Kind, Outcome
+from tidings_harness.history.writing import Recorder
 from tidings_harness.workload.ledger import Ledger, Seen, text_of
 from tidings_harness.workload.site import Site
-from tidings_sdk import Client, MemoryStore, NotSent, Patience, Refused, Stopped, TidingsError
+from tidings_sdk import Client, MemoryStore, NotAnswered, NotSent, Patience, Refused, Stopped, TidingsError
 from tidings_sdk.connection import State
-from tidings_sdk.events import LOG_EVENTS
+from tidings_sdk.events import LOG_EVENTS, Restored
 
 _PATIENCE: Final = Patience(backoff_first_s=0.05, backoff_longest_s=1.0)
 _MAX_EVENTS: Final = 10_000
@@ -23,10 +24,8 @@ _NOT_FINAL: Final = frozenset({"internal", "outcome_unknown"})
 class Speaker:
     def __init__(self, site: Site, ledger: Ledger, user: str, device: str, chats: Iterable[str] = ()) -> None:
         self.user, self.name = user, device
-        self._ledger, self._recorder = ledger, ledger.recorder
-        self.number = self._recorder.name(f"{user}/{device}")
-        self._recorder.device(self.number, self._recorder.name(user))
-        self._connection_number = self._recorder.new_connection()
+        self._ledger = ledger
+        self._enrol()
         self.positions: dict[str, int] = dict.fromkeys(chats, 0)
         store = MemoryStore()
         store.keep_positions(self.positions)
@@ -44,6 +43,21 @@ class Speaker:
             max_events=_MAX_EVENTS,
         )
         self._reading: asyncio.Task[None] | None = None
+        self._to_scroll: set[str] = set()
+        self._scrolling: list[asyncio.Task[None]] = []
+
+    @property
+    def number(self) -> int:
+        return self._recorder.name(f"{self.user}/{self.name}")
+
+    @property
+    def _recorder(self) -> Recorder:
+        """Of this epoch: what began in one may end in the next."""
+        return self._ledger.recorder
+
+    def _enrol(self) -> None:
+        self._recorder.device(self.number, self._recorder.name(self.user))
+        self._connection_number = self._recorder.new_connection()
 
     async def start(self) -> None:
         await self._client.__aenter__()
@@ -52,7 +66,7 @@ class Speaker:
     async def stop(self) -> None:
         await self._client.close()
         if self._reading:
-            await asyncio.gather(self._reading, return_exceptions=True)
+            await asyncio.gather(self._reading, *self._scrolling, return_exceptions=True)
 
     @property
     def is_live(self) -> bool:
@@ -64,8 +78,8 @@ class Speaker:
 
     async def send(self, chat: str, size: int) -> Outcome:
         """On record before it is issued; answered for good, or unknown."""
-        message, number = self._recorder.new_message(), self._recorder.name(chat)
-        self._recorder.begin(Kind.SEND, device=self.number, chat=number, message=message)
+        message = self._recorder.new_message()
+        self._recorder.begin(Kind.SEND, device=self.number, chat=self._recorder.name(chat), message=message)
         sequence, outcome = 0, Outcome.UNKNOWN
         try:
             sent = await self._client.chat(chat).send(text_of(message, size))
@@ -75,15 +89,17 @@ class Speaker:
             outcome = Outcome.UNKNOWN if refusal.code in _NOT_FINAL else Outcome.FAILED
         except TidingsError:
             outcome = Outcome.UNKNOWN
+        number = self._recorder.name(chat)
         self._recorder.end(
             Kind.SENT, outcome, device=self.number, chat=number, message=message, sequence=sequence
         )
         return outcome
 
     async def read(self, chat: str, sequence: int) -> None:
-        operation, number = self._recorder.new_message(), self._recorder.name(chat)
+        recorder = self._recorder
+        operation, number = recorder.new_message(), recorder.name(chat)
         fields = {"device": self.number, "chat": number, "message": operation, "sequence": sequence}
-        self._recorder.begin(Kind.READ, **fields)
+        recorder.begin(Kind.READ, **fields)
         outcome = Outcome.UNKNOWN
         try:
             await self._client.chat(chat).read(sequence)
@@ -92,15 +108,47 @@ class Speaker:
             outcome = Outcome.FAILED
         except TidingsError:
             outcome = Outcome.UNKNOWN
-        self._recorder.end(Kind.READ_DONE, outcome, **fields)
+        recorder.end(Kind.READ_DONE, outcome, **fields)
 
     async def _read(self) -> None:
         try:
             async for event in self._client.events():
-                if isinstance(event, LOG_EVENTS):
+                if isinstance(event, Restored):
+                    self._restored(event.epoch)
+                elif isinstance(event, LOG_EVENTS):
+                    self._scroll_to(event.chat, event.entry.sequence)
                     self._took(event.chat, self._ledger.entry(event.chat, event.entry))
         except Stopped:
             return  # told by what is missing in the end
+
+    def _restored(self, epoch: int) -> None:
+        self._ledger.welcomed(epoch)
+        self._to_scroll = set(self.positions)
+        self.positions.clear()
+        self._enrol()
+
+    def _scroll_to(self, chat: str, first: int) -> None:
+        """After a restore an app gets the tail of its chats, and reads the rest when somebody wants to see it."""
+        if chat in self._to_scroll:
+            self._to_scroll.remove(chat)
+            self._scrolling.append(
+                asyncio.create_task(self._scroll(chat, first, self._recorder.new_connection()))
+            )
+
+    async def _scroll(self, chat: str, before: int, connection: int) -> None:
+        while before > 1:
+            try:
+                page = await self._client.chat(chat).history(before=before, limit=200)
+            except NotAnswered:
+                continue
+            number = self._recorder.name(chat)
+            for entry in page.entries:
+                sequence, message, sort = self._ledger.entry(chat, entry)
+                self._recorder.given(
+                    self.number, number, connection, sequence, message, sort=sort, is_asked=True
+                )
+            before = page.after + 1
+        self._recorder.flush()
 
     def _took(self, chat: str, seen: Seen) -> None:
         sequence, message, sort = seen

@@ -65,6 +65,8 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.ENGINE_UNREACHABLE: 503,
     Code.ENGINES_BUSY: 503,
     Code.TABLES_DRIFT: 500,
+    Code.EPOCH_OVER: 500,
+    Code.STILL_RUNNING: 500,
     Code.TABLES_DESTRUCTIVE: 500,
     Code.TABLES_FAILED: 500,
     Code.TOPICS_DRIFT: 500,

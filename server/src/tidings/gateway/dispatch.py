@@ -19,6 +19,7 @@ from tidings.gateway.seat import Seat
 from tidings.gateway.serving import SERVED, Caller
 from tidings.gateway.signs.desk import Signs
 from tidings.kernel.clock import Clock
+from tidings.kernel.epoch import Epoch, first_epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, new_ulid
 from tidings.wire.bounds import PROTOCOL
@@ -37,7 +38,7 @@ class Dispatch:
     cases: UseCases
     limits: Limits
     clock: Clock
-    epoch: int = 0
+    epoch: Epoch = first_epoch
 
 
 class Desk(Protocol):
@@ -91,7 +92,7 @@ class Visit:
             await self._count(self._principal)
         if self._desk is not None and self.seat is not None:
             if isinstance(request, Resume):
-                return await self._desk.resume(self.seat, request, self._dispatch.epoch)
+                return await self._desk.resume(self.seat, request, self.caller.epoch)
             if isinstance(request, Ack):
                 rest = self._desk.acked(self.seat, request.delivered)
                 request = Ack(delivered=rest)
@@ -144,19 +145,19 @@ class Visit:
                 hint="Servers of a tenant use REST; a socket is one device of one user.",
             )
         self._principal = principal
-        self.caller = Caller(principal.tenant, principal.user, self._dispatch.epoch)
+        self.caller = Caller(principal.tenant, principal.user, self._dispatch.epoch())
         # which device it is says the credential, if it knows; else the device; else it gets a name here
         device = principal.device or DeviceId(asked.device or new_ulid())
         self.key = DeviceKey(principal.tenant, principal.user, device)
-        return self._welcome(asked.protocol, self.key, principal.expires_at_ms)
+        return self._welcome(asked.protocol, self.key, principal.expires_at_ms, self.caller.epoch)
 
-    def _welcome(self, protocol: int, key: DeviceKey, expires_at_ms: int | None) -> Welcome:
+    def _welcome(self, protocol: int, key: DeviceKey, expires_at_ms: int | None, epoch: int) -> Welcome:
         limits = self._dispatch.limits
         return Welcome(
             protocol=min(protocol, PROTOCOL),
             user=key.user,
             device=key.device,
-            epoch=self._dispatch.epoch,
+            epoch=epoch,
             at=self._dispatch.clock.now_ms(),
             heartbeat_s=round(limits.heartbeat_s),
             limits=limits.told(),

@@ -61,6 +61,8 @@ HIDDEN: Final = frozenset(
         Code.ENGINE_UNREACHABLE,
         Code.ENGINES_BUSY,
         Code.TABLES_DRIFT,
+        Code.EPOCH_OVER,
+        Code.STILL_RUNNING,
         Code.TABLES_DESTRUCTIVE,
         Code.TABLES_FAILED,
         Code.TOPICS_DRIFT,

@@ -95,7 +95,7 @@ async def ack(cases: UseCases, caller: Caller, asked: Ack) -> Done:
 async def resume(cases: UseCases, caller: Caller, asked: Resume) -> Resumed:
     """Nothing is pushed ahead of a position yet: a device asks for what it missed with `history`."""
     del cases
-    is_reset = asked.epoch is not None and asked.epoch != caller.epoch
+    is_reset = not asked.counts_in(caller.epoch)
     return Resumed(epoch=caller.epoch, is_reset=is_reset, has_more=asked.has_more)
 
 

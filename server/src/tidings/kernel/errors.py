@@ -26,6 +26,8 @@ class Code(StrEnum):
     TABLES_DRIFT = "tables_drift"
     TABLES_DESTRUCTIVE = "tables_destructive"
     TABLES_FAILED = "tables_failed"
+    EPOCH_OVER = "epoch_over"
+    STILL_RUNNING = "still_running"
     CREDENTIAL_INVALID = "credential_invalid"
     CREDENTIAL_EXPIRED = "credential_expired"
     RATE_LIMITED = "rate_limited"

@@ -29,7 +29,7 @@ class Appends[S]:
     async def begin(self, chat: ChatKey, draft: Draft, beside: Beside) -> Begun:
         """The first entry of a log, with the rows of the chat. One that was begun already says by what."""
         world = self._world
-        entry = place(draft, 1, 0, now_ms=world.clock.now_ms(), content=None, epoch=world.epoch)
+        entry = place(draft, 1, 0, now_ms=world.clock.now_ms(), content=None, epoch=world.epoch())
         outcome = await world.log.append(chat, [entry], beside)
         if outcome == COMMITTED:
             self._lane(chat).begin(entry)

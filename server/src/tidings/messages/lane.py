@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tidings.chats.model import NO_SUCH_CHAT
 from tidings.kernel.clock import Clock
+from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Appended, BesideAt, Entry, Proposal, Refusal
@@ -49,7 +50,7 @@ class World[S](NamedTuple):
     log: Log
     members: Members[S]
     clock: Clock
-    epoch: int
+    epoch: Epoch
     told: Told | None = None
 
 
@@ -276,7 +277,7 @@ class Lane[S]:
         for sequence, proposal in enumerate(proposals, view.head + 1):
             content = proposal.sealed_for(self.chat, sequence)
             entry = place(
-                proposal.draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=world.epoch
+                proposal.draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=world.epoch()
             )
             ordinal = entry.ordinal
             entries.append(entry)

@@ -82,7 +82,8 @@ class Joined:
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         told = publishing.told(self.publisher, self.host)
         lists = join_chat_lists(client, keys, self.host.clock, self.gains)
-        cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs)
+        epoch = self.engines.epoch
+        cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         return Services(
             credentials=credentials_of(self.accounts, people),

@@ -143,7 +143,9 @@ class Joined:
         limits = Limits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
         return Server(
             Serving(
-                dispatch=Dispatch(cases=cases, limits=limits, clock=self.host.clock),
+                dispatch=Dispatch(
+                    cases=cases, limits=limits, clock=self.host.clock, epoch=self.engines.epoch
+                ),
                 make_listener=self._listener,
                 routed=self._routed(cases),
                 report=_report,
@@ -155,7 +157,8 @@ class Joined:
     def _cases(self) -> UseCases:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         told = publishing.told(self.publisher, self.host)
-        cases = wiring.use_cases(client, keys, self.host.clock, told, self.lists.directs)
+        epoch = self.engines.epoch
+        cases = wiring.use_cases(client, keys, self.host.clock, told, self.lists.directs, epoch=epoch)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         return UseCases(

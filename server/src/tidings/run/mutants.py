@@ -24,6 +24,7 @@ from tidings.messages.store import log
 from tidings.messages.view import View
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
+from tidings.run.installation.watch import WatchedEpoch
 from tidings.run.notice_mutants import NOTICE_MUTANTS
 from tidings.tables.patterns import delivery as delivery_patterns
 
@@ -159,6 +160,16 @@ def appends_what_it_refuses() -> None:
     Appends.append = append  # type: ignore[method-assign]
 
 
+def keeps_the_epoch() -> None:
+    """A restore is not told of: what devices hold counts as if nothing had been taken away."""
+
+    def epoch(self: WatchedEpoch) -> int:
+        del self
+        return 0
+
+    WatchedEpoch.__call__ = epoch  # type: ignore[method-assign]
+
+
 MUTANTS: Final[dict[str, Callable[[], None]]] = {
     mutant.__name__: mutant
     for mutant in (
@@ -172,5 +183,6 @@ MUTANTS: Final[dict[str, Callable[[], None]]] = {
         lowers_watermarks,
         counts_one_more,
         appends_what_it_refuses,
+        keeps_the_epoch,
     )
 }

@@ -12,6 +12,7 @@ from tidings.chats.model import Standing
 from tidings.chats.rules import Action, refuse
 from tidings.chats.store import DynamoRows
 from tidings.kernel.clock import Clock
+from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code
 from tidings.limits.limit import Limiter
 from tidings.limits.local import LocalBuckets
@@ -35,6 +36,7 @@ from tidings.platform.redis.client import Redis
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.run.declared_tables import DeclaredTables
 from tidings.run.held import Held
+from tidings.run.installation.watch import WatchedEpoch
 from tidings.run.keys import kms_of, policy_of
 from tidings.run.options import dynamo_endpoint, kafka_connection, limit_policies, pauses, redis_options
 from tidings.run.settings import Settings
@@ -54,6 +56,7 @@ class Engines:
     """What is outside. Redis never gates readiness: without it everything is slower or local, and goes on."""
 
     tables: DeclaredTables
+    epoch: WatchedEpoch
     dynamo: Held[Client]
     redis: Held[Redis]
     kms: Held[Kms]
@@ -62,7 +65,7 @@ class Engines:
 
     @property
     def components(self) -> Sequence[Component]:
-        return [self.dynamo, self.tables, self.probe, self.redis, self.kms, self.keys]
+        return [self.dynamo, self.tables, self.epoch, self.probe, self.redis, self.kms, self.keys]
 
 
 def engines(settings: Settings, host: Host) -> Engines:
@@ -70,6 +73,7 @@ def engines(settings: Settings, host: Host) -> Engines:
     kms = Held("kms", lambda: kms_of(settings))
     return Engines(
         tables=DeclaredTables(settings.dynamo, dynamo, host.tasks, host.clock),
+        epoch=WatchedEpoch(dynamo, host),
         dynamo=dynamo,
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),
@@ -149,10 +153,12 @@ class UseCases:
     history: History
 
 
-def use_cases(client: Client, keys: Keys, clock: Clock, told: Told, stays: Stays) -> UseCases:
+def use_cases(
+    client: Client, keys: Keys, clock: Clock, told: Told, stays: Stays, *, epoch: Epoch
+) -> UseCases:
     """`told` hears of what is committed, off the path of the answer."""
     rows, reader, changes = DynamoRows(client, clock), DynamoReader(client), DynamoChanges()
-    appends = Appends(World(DynamoLog(client, clock), rows, clock, epoch=0, told=told))
+    appends = Appends(World(DynamoLog(client, clock), rows, clock, epoch=epoch, told=told))
     return UseCases(
         appends=appends,
         rows=rows,

@@ -104,6 +104,15 @@ class ControlPlane:
             except self.client.exceptions.ResourceInUseException:
                 return  # somebody else applies at the same time; the look that follows compares
 
+    def drop(self, table: Table) -> None:
+        """Ask for its end; returns before it is gone. One that is not there is no error."""
+        name = self.prefix + table.name
+        with told(f"delete {name}"):
+            try:
+                self.client.delete_table(TableName=name)
+            except self.client.exceptions.ResourceNotFoundException:
+                return
+
     def change(self, table: Table, seen: Seen, change: Change) -> bool:
         busy = self.client.exceptions
         with told(f"change {change.aspect} of {seen.name}"):

@@ -54,7 +54,7 @@ IDEMPOTENCY_KEYS = Table(
     is_deletion_protected=False,
     load=Load(12, 12, 0.5),
     why="A repeat by a sender without a position finds the first answer here. Not protected from deletion: "
-    "after a restore or a failover it is emptied, by deleting it and applying.",
+    "after a restore or a failover it is emptied, by making it anew.",
     capacity_why="As variable as messages.",
 )
 USERS = Table(
@@ -149,8 +149,9 @@ PENDING_QUEUE = Table(
     items=(chat.PENDING,),
     ttl=Ttl("ttl", "30 days"),
     backup=Backup.EPHEMERAL,
+    is_deletion_protected=False,
     why="What a user missed while no device had a route, for one quick drain. Never the truth: the log and the "
-    "rows of `delivery_state` are.",
+    "rows of `delivery_state` are. Not protected from deletion: after a restore it is emptied, by making it anew.",
     capacity_why="Idle while people are online and a burst when a region of the network goes away.",
 )
 TENANTS = Table(
@@ -163,6 +164,7 @@ TENANTS = Table(
         accounts.SIGNING_KEY,
         accounts.DATA_KEY,
         accounts.ONE_TIME_CODE,
+        accounts.INSTALLATION,
     ),
     ttl=Ttl("ttl", "one-time codes, minutes; nothing else here carries it"),
     backup=Backup.CRITICAL,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -86,6 +86,27 @@ class ControlPlane:
                 _result(self._admin.create_partitions([more], request_timeout=_ANSWER_S))
             elif change.setting is not None:
                 self._set(want.name, *change.setting)
+
+    def empty(self, names: Iterable[str]) -> None:
+        """What stands in these topics now is deleted; the topics, and what groups have committed, stay."""
+        named, metadata = set(names), self._metadata()
+        ends = [
+            TopicPartition(name, number, OFFSET_END)
+            for name, topic in metadata.topics.items()
+            if name in named
+            for number in topic.partitions
+        ]
+        with self._telling("the records"):
+            _result(self._admin.delete_records(ends, request_timeout=_ANSWER_S))
+
+    def working(self) -> dict[str, int]:
+        """How many members each group under the prefix has, of those that have any."""
+        with self._telling("the groups"):
+            listed = self._admin.list_consumer_groups(request_timeout=_ANSWER_S).result().valid or []
+            names = [each.group_id for each in listed if each.group_id.startswith(self.prefix)]
+            told = self._admin.describe_consumer_groups(names, request_timeout=_ANSWER_S) if names else {}
+            found = {name: len(future.result().members or []) for name, future in told.items()}
+        return {name: count for name, count in found.items() if count}
 
     def is_known_everywhere(self, wants: Iterable[Wanted]) -> bool:
         expected = {want.name: want.partitions for want in wants}

@@ -7,6 +7,7 @@ from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, by, code_of
 from tidings.chats.manage import Caller, Manage
 from tidings.chats.model import Role
 from tidings.kernel.clock import SystemClock
+from tidings.kernel.epoch import first_epoch
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ClientKey, UserId
 from tidings.messages.append import Appends
@@ -138,7 +139,7 @@ def test_renaming_is_an_entry_and_a_row(play: Play) -> None:
 def test_two_who_add_at_once_both_succeed_and_the_count_is_right(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         chat = await stage.group(BEN)
-        other = Manage(stage.rows, Appends(World(stage.log, stage.rows, SystemClock(), epoch=0)))
+        other = Manage(stage.rows, Appends(World(stage.log, stage.rows, SystemClock(), epoch=first_epoch)))
         adding = [
             manage.add(chat, by(ANNA), [UserId(f"{name}{n}")])
             for n in range(3)

@@ -12,6 +12,7 @@ from faults.whole import (
     kills,
     poison,
     removal_race,
+    restore,
     rolling,
     slow_consumers,
     storm,
@@ -33,5 +34,6 @@ FAULTS: Final = (
     disk_full.FAULT,
     hot_chat.FAULT,
     removal_race.FAULT,
+    restore.FAULT,
     brokers.FAULT,
 )

@@ -1,13 +1,15 @@
 """Servers that break a promise on purpose, under a small load: the checker must say which one was broken."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from fixtures.city import City, ProcessKind
 
-from faults.whole.stand import Stand, stand_on
+from faults.whole.fault import Doing
+from faults.whole.restore import restore
+from faults.whole.stand import WHOLE, Stand, stand_on
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.workload.scenario import Scenario
 
@@ -23,6 +25,8 @@ class Breaking:
 
     kinds: tuple[ProcessKind, ...]
     rule: Rule
+    under: Callable[..., Awaitable[None]] | None = None
+    """A fault without which it breaks nothing; it starts the mutants itself."""
 
 
 BREAKING: Final[dict[str, Breaking]] = {
@@ -36,6 +40,7 @@ BREAKING: Final[dict[str, Breaking]] = {
     "appends_what_it_refuses": Breaking(_GATEWAYS, Rule.FAILED_IS_FAILED),
     "ignores_intervals": Breaking(("delivery",), Rule.NOTHING_ELSE),
     "counts_one_more": Breaking(("api",), Rule.UNREAD),
+    "keeps_the_epoch": Breaking(WHOLE, Rule.ONE_ENTRY, under=restore),
 }
 
 
@@ -65,8 +70,11 @@ async def catch_all(city: City, names: Sequence[str], tell: Callable[[Caught], N
 
 async def _catch(name: str, stand: Stand) -> Caught:
     breaking = BREAKING[name]
-    await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
+    if breaking.under is None:
+        await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
     async with stand.load(_LOAD) as load:
         await load.sent_more(_ENTRIES, 60)
+        if breaking.under is not None:
+            await breaking.under(Doing(stand=stand, load=load, is_short=True), TESTING_MUTANT=name)
         verdict = await load.finish(_QUIET_WITHIN_S)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

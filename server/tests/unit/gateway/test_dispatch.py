@@ -48,7 +48,7 @@ class Breaks:
 def visit(principal: Principal = PRINCIPAL, error: BaseException | None = None) -> Visit:
     broken = Breaks(error or RuntimeError("s3cret"))
     cases = UseCases(credentials=Known(principal), send=broken, change=broken, history=broken, marking=broken)  # type: ignore[arg-type]
-    return Visit(Dispatch(cases=cases, limits=LIMITS, clock=SystemClock(), epoch=3))
+    return Visit(Dispatch(cases=cases, limits=LIMITS, clock=SystemClock(), epoch=lambda: 3))
 
 
 async def welcome(made: Visit, connect: Connect = CONNECT) -> Welcome:

@@ -7,6 +7,7 @@ from fixtures.lane import BEN, CHAT, Stage, refusal
 from fixtures.memory_log import MemoryLog
 
 from tidings.kernel.clock import SystemClock
+from tidings.kernel.epoch import first_epoch
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey
 from tidings.messages.append import Appends
@@ -24,7 +25,7 @@ class Ear:
 
 
 def listening(stage: Stage, ear: Ear) -> Appends[bool]:
-    return Appends(World(stage.log, stage.members, SystemClock(), epoch=0, told=ear))
+    return Appends(World(stage.log, stage.members, SystemClock(), epoch=first_epoch, told=ear))
 
 
 async def test_each_commit_is_told_once_and_a_batch_together() -> None:

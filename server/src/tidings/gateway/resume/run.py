@@ -96,7 +96,7 @@ class Resuming:
 
     async def __call__(self, seat: Seat, asked: Resume, epoch: int) -> Resumed:
         """Positions come in parts; with the last of them everything is held against the rows at once."""
-        is_reset = asked.epoch is not None and asked.epoch != epoch
+        is_reset = not asked.counts_in(epoch)
         told = seat.told = {**(seat.told or {}), **({} if is_reset else asked.positions)}
         if len(told) > MOST_POSITIONS:
             raise TidingsError(Code.REQUEST_INVALID, f"More than {MOST_POSITIONS} positions.")

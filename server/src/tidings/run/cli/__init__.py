@@ -22,6 +22,7 @@ COMMANDS = {
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
     "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
+    "restored": "After a backup was put back, or a standby took over: a new epoch.",
     "run": "A process of Tidings, in the foreground: the REST edge.",
     "protocol": "What Tidings speaks, as documents for clients.",
     "relay": "What the relay can't put right by itself: the repair job.",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tidings.kernel.clock import OffsetClock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.doctor import dynamo, kafka, machine, processes, redis, settings
+from tidings.run.doctor import dynamo, epoch, kafka, machine, processes, redis, settings
 from tidings.run.doctor.model import Case, Finding, Look, State, skipped
 from tidings.run.settings import Settings
 from tidings.run.settings.load import Loaded, load
@@ -17,6 +17,7 @@ CHECKS: Mapping[str, Look] = {
     "ports": machine.ports,
     "secrets": machine.secrets,
     "dynamo": dynamo.dynamo,
+    "epoch": epoch.epoch,
     "kafka": kafka.kafka,
     "redis": redis.redis,
     "processes": processes.processes,

@@ -6,6 +6,7 @@ from time import monotonic
 
 from hiredis import Reader
 
+from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import Options
 from tidings.platform.redis.resp import NOTHING, pack, reader
 from tidings.run.doctor.dynamo import judged_clock
@@ -49,25 +50,24 @@ def redis(case: Case) -> Iterator[Finding]:
 
 def _ask(options: Options) -> tuple[Info, float]:
     """One node on a plain connection: our client refuses a node that is not what the settings say."""
-    with _connected(options) as sock:
+    with connected(options, options.seeds[0]) as sock:
         answers = reader()
-        _call(sock, answers, *options.hello)
-        info = _fields(_call(sock, answers, "INFO", "everything"))
+        call(sock, answers, *options.hello)
+        info = _fields(call(sock, answers, "INFO", "everything"))
         began = monotonic()
-        _call(sock, answers, "PING")
+        call(sock, answers, "PING")
         took_ms = (monotonic() - began) * 1000
         if info.get("cluster_enabled") == "1":
-            info |= _fields(_call(sock, answers, "CLUSTER", "INFO"))
+            info |= _fields(call(sock, answers, "CLUSTER", "INFO"))
     return info, took_ms
 
 
-def _connected(options: Options) -> socket.socket:
-    seed = options.seeds[0]
+def connected(options: Options, seed: Address) -> socket.socket:
     sock = socket.create_connection((seed.host, seed.port), _TIMEOUT_S)
     return options.tls.wrap_socket(sock, server_hostname=seed.host) if options.tls else sock
 
 
-def _call(sock: socket.socket, answers: Reader, *words: str) -> object:
+def call(sock: socket.socket, answers: Reader, *words: str) -> object:
     sock.sendall(pack(*words))
     while (answer := answers.gets()) is NOTHING:
         answers.feed(sock.recv(2**16) or _over())

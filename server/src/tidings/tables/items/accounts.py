@@ -1,7 +1,7 @@
 """Items of users, sessions, tenants and leases."""
 
 from tidings.tables.bounds import MS, SECONDS, TIME, Attributes, Blob, Flag, ListOf, Number, Text
-from tidings.tables.items.chat import OWN_USER, USER
+from tidings.tables.items.chat import EPOCH, OWN_USER, USER
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.model import Item
 
@@ -13,6 +13,8 @@ CODE_SORT = KeyTemplate("code")
 TENANT = KeyTemplate("{tenant}")
 SETTINGS_KEY = KeyTemplate("settings")
 API_KEY_KEY = KeyTemplate("key#{key}")
+SYSTEM = KeyTemplate("_system")
+INSTALLATION_KEY = KeyTemplate("installation")
 SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
 
 USER_ROW = Item(
@@ -103,6 +105,21 @@ ONE_TIME_CODE = Item(
     {"code_hash": Blob(32), "tries": Number(2), "ttl": SECONDS},
     max_bytes=512,
     holds="a code that was sent out, until it is used; of the number only what the hash covers",
+)
+
+INSTALLATION = Item(
+    "installation",
+    SYSTEM,
+    INSTALLATION_KEY,
+    {
+        "epoch": EPOCH,
+        "phase": Text(8),
+        "restored_to": Text(32),
+        "log_id": Text(64),
+        "updated_at": TIME,
+    },
+    max_bytes=512,
+    holds="the installation's epoch, whether a restore is being finished, and which table its log is: so a copy is known",
 )
 
 LEASE = Item(

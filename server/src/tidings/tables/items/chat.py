@@ -40,7 +40,7 @@ CONTENT = Blob(CONTENT_BYTES + SEAL_BYTES)
 PREVIEW = Blob(PREVIEW_BYTES + SEAL_BYTES)
 FINGERPRINT = Blob(32)
 KIND = Text(16)
-EPOCH = Number(6)
+EPOCH = Number(10)
 
 CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")

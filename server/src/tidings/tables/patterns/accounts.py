@@ -161,6 +161,26 @@ REDEEM_CODE = delete(
     role=Role.AUTHORISES,
 )
 
+READ_EPOCH = get(
+    "tenants.read_epoch",
+    TENANTS,
+    "_system, installation",
+    Role.AUTHORISES,
+    "Which epoch is it? Every process asks before it serves, and every few seconds as long as it does.",
+)
+BEGIN_EPOCH = put(
+    "tenants.begin_epoch",
+    TENANTS,
+    "_system, installation, if absent",
+    "A new installation's first process notes which table its log is.",
+)
+RAISE_EPOCH = put(
+    "tenants.raise_epoch",
+    TENANTS,
+    "_system, installation, if epoch = n and phase = p, or absent",
+    "`tidings restored`: a new epoch begins, or the restore is finished.",
+)
+
 TAKE_LEASE = update(
     "leases.take",
     LEASES,

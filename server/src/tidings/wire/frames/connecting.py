@@ -69,6 +69,12 @@ class Resume(Asked, frozen=True, kw_only=True):
     epoch: Epoch | None = None
     has_more: bool = False
 
+    def counts_in(self, epoch: int) -> bool:
+        """Positions that name no epoch are of the first one; 0 is the same in all of them."""
+        if self.epoch is not None:
+            return self.epoch == epoch
+        return epoch == 0 or not any(self.positions.values())
+
 
 class Resumed(Body, frozen=True, kw_only=True):
     """Everything ahead of the positions has been pushed; from here on it comes as it happens.

@@ -1,0 +1,110 @@
+"""The end of a restore: a new epoch, and nothing left of what was known of the old one. Each step may be repeated.
+
+1. Nobody is at work. 2. The row is closed, under a new epoch: whoever runs unseen leaves, nobody starts. 3. So long is
+waited that nobody can still write under the old one. 4. Kafka, Redis and the queues are emptied. 5. The row is opened.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.reconcile import Pace, Step
+from tidings.platform.redis.options import Options
+from tidings.run.installation import redis
+from tidings.run.installation.row import Installation, Phase, Row
+from tidings.run.installation.watch import TRUSTED_S
+from tidings.tables import apply, diff
+from tidings.tables.control import ControlPlane as Tables
+from tidings.tables.declaration import IDEMPOTENCY_KEYS, PENDING_QUEUE
+from tidings.tables.model import Table
+from tidings.topics.control import ControlPlane as Topics
+from tidings.topics.declaration import TOPICS
+
+FENCE_S: Final = TRUSTED_S + 10.0
+"""Longer than an epoch is trusted unseen, and an append repeated after that."""
+EMPTIED: Final = (IDEMPOTENCY_KEYS, PENDING_QUEUE)
+"""Their rows are answers and envelopes of the time that is gone."""
+_GONE_WITHIN: Final = Pace(timeout_s=300, effect_s=60, longest_pause_s=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """`tell` hears of each step, for people."""
+
+    row: Row
+    tables: Tables
+    topics: Topics
+    redis: Options
+    clock: Clock
+    is_on_demand: bool
+    tell: Callable[[str], None]
+
+    async def finish(self, restored_to: str, *, wait_s: float = FENCE_S) -> Installation:
+        """The installation as it is then. The same moment again: it is only said that it was done."""
+        found = await self.row.read()
+        if found is not None and await self._is_done(found, restored_to):
+            return found
+        await asyncio.to_thread(self._refuse_who_runs)
+        closed = await self._close(found, restored_to)
+        self.tell(f"epoch {closed.epoch}; for {wait_s:.0f} s whoever still runs has time to notice")
+        await asyncio.sleep(wait_s)
+        await asyncio.to_thread(self._empty)
+        opened = replace(closed, phase=Phase.OPEN)
+        await self._change(closed, opened)
+        return opened
+
+    async def _is_done(self, found: Installation, restored_to: str) -> bool:
+        """A copy can't tell of its own restore, which came later: so that row was written after it."""
+        is_told = found.restored_to == restored_to and found.phase is Phase.OPEN
+        return is_told and found.log_id == await self.row.log_id()
+
+    async def _close(self, found: Installation | None, restored_to: str) -> Installation:
+        """The time, because the row is as old as the copy: a number counted up from it may have been given before."""
+        epoch = max(self.clock.now_ms() // 1000, found.epoch + 1 if found else 1)
+        log_id = await self.row.log_id()
+        closed = Installation(epoch, Phase.CLOSED, restored_to, log_id)
+        await self._change(found, closed)
+        return closed
+
+    async def _change(self, before: Installation | None, after: Installation) -> None:
+        if not await self.row.change(before, after):
+            raise TidingsError(
+                Code.CHANGED_MEANWHILE,
+                "Somebody else finishes a restore of this installation at the same time.",
+                hint="Let him; then look with `tidings doctor`.",
+            )
+
+    def _refuse_who_runs(self) -> None:
+        at_work = [f"the group {name} has {count} members" for name, count in self.topics.working().items()]
+        if heard := redis.listeners(self.redis):
+            at_work.append(f"gateways listen to {heard} channels in Redis")
+        if at_work:
+            raise TidingsError(
+                Code.STILL_RUNNING,
+                f"Processes are still at work: {'; '.join(at_work)}.",
+                hint="Stop all of them, everywhere, and run this again. Who was killed is counted for a minute.",
+            )
+
+    def _empty(self) -> None:
+        self.topics.empty(self.topics.prefix + topic.name for topic in TOPICS)
+        self.tell("Kafka: the topics are empty")
+        self.tell(f"Redis: {redis.empty(self.redis)} keys taken out")
+        for table in diff.wanted(EMPTIED, on_demand=self.is_on_demand):
+            self._make_anew(table)
+            self.tell(f"DynamoDB: {table.name} made anew")
+
+    def _make_anew(self, table: Table) -> None:
+        name = self.tables.prefix + table.name
+        for _ in _GONE_WITHIN.beats(_GONE_WITHIN.timeout_s):
+            if self.tables.look(name) is None:
+                break
+            self.tables.drop(table)
+        plan = diff.plan([table], {}, prefix=self.tables.prefix, not_known=self.tables.not_known)
+        apply.apply(self.tables, plan, _unheard)
+
+
+def _unheard(step: Step) -> None:
+    del step

@@ -1,0 +1,195 @@
+"""Which epoch it is, and who may write under it: on both DynamoDB engines."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
+from typing import override
+
+import pytest
+from fixtures.relay_scene import HeldClock
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.opening import open_client
+from tidings.platform.lifecycle.run import Host
+from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.telemetry import tracing
+from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.metrics import Metrics
+from tidings.platform.telemetry.tracing import TracingOptions
+from tidings.run.held import Held
+from tidings.run.installation import watch
+from tidings.run.installation.restore import Restore
+from tidings.run.installation.row import Installation, Phase, Row
+from tidings.run.installation.watch import TRUSTED_S, WatchedEpoch
+from tidings.tables import diff
+from tidings.tables.control import ControlPlane, connect
+from tidings.tables.declaration import TENANTS
+
+_DEADLINE_S = 60
+
+
+class WholeClock(HeldClock):
+    """Both of its times are moved at once."""
+
+    @override
+    def now_ms(self) -> int:
+        return 1_763_000_000_000 + round(self.at * 1000)
+
+
+class Scene:
+    """Processes on one installation, whose clock stands still until it is moved."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.clock = client, WholeClock()
+        self.row = Row(client, self.clock)
+        self.left = asyncio.Event()
+        self._tasks = Tasks(lambda *_: None)
+
+    async def process(self) -> WatchedEpoch:
+        identity = Identity.new("api")
+        spans = tracing.configure(identity, TracingOptions())
+        host = Host(identity, self.clock, Metrics(), spans, self._tasks)
+        held = Held("dynamo", lambda: nullcontext(self.client))
+        await held.start()
+        made = WatchedEpoch(held, host, lambda _: self.left.set())
+        await made.start()
+        return made
+
+    async def end(self) -> None:
+        await self._tasks.close()
+
+
+@asynccontextmanager
+async def opened(tables: Tables) -> AsyncIterator[Scene]:
+    """An installation that nobody has started on yet."""
+    _forget(tables)
+    async with open_client(tables.url, REGION, tables.prefix) as client:
+        scene = Scene(client)
+        try:
+            yield scene
+        finally:
+            await scene.end()
+            _forget(tables)
+
+
+def _forget(tables: Tables) -> None:
+    key = {"tenant": {"S": "_system"}, "item": {"S": "installation"}}
+    connect(tables.url, REGION).delete_item(TableName=tables.prefix + TENANTS.name, Key=key)
+
+
+async def test_the_first_process_begins_with_epoch_0_and_notes_which_table_the_log_is(tables: Tables) -> None:
+    async with opened(tables) as scene:
+        one, two = await asyncio.gather(scene.process(), scene.process())
+        assert (one(), two()) == (0, 0)
+        assert await scene.row.read() == Installation(log_id=await scene.row.log_id())
+
+
+async def test_an_epoch_that_was_not_seen_lately_is_not_written_under(tables: Tables) -> None:
+    async with opened(tables) as scene:
+        process = await scene.process()
+        scene.clock.at += TRUSTED_S
+        assert process() == 0
+        scene.clock.at += 0.1
+        with pytest.raises(TidingsError) as refused:
+            process()
+        assert refused.value.retryable
+
+
+async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "LOOK_EVERY_S", 0.05)
+    async with opened(tables) as scene:
+        await scene.process()
+        before = await scene.row.read()
+        assert before is not None
+        assert not scene.left.is_set()
+        assert await scene.row.change(before, replace(before, epoch=1_763_200_000))
+        await asyncio.wait_for(scene.left.wait(), _DEADLINE_S)
+
+
+async def test_nobody_starts_while_a_restore_is_being_finished(tables: Tables) -> None:
+    async with opened(tables) as scene:
+        assert await scene.row.change(None, Installation(7, Phase.CLOSED))
+        await _is_refused(scene)
+
+
+async def test_nobody_starts_on_a_copy_that_was_not_spoken_for(tables: Tables) -> None:
+    async with opened(tables) as scene:
+        await scene.row.begin(Installation(log_id="of the table that this is a copy of"))
+        await _is_refused(scene)
+
+
+async def _is_refused(scene: Scene) -> None:
+    with pytest.raises(TidingsError) as refused:
+        await scene.process()
+    assert refused.value.code is Code.EPOCH_OVER
+    assert "tidings restored" in refused.value.hint
+
+
+async def test_of_two_who_finish_a_restore_at_once_one_is_told(tables: Tables) -> None:
+    async with opened(tables) as scene:
+        closed = Installation(7, Phase.CLOSED)
+        assert await scene.row.change(None, closed)
+        assert await scene.row.change(closed, replace(closed, epoch=8))
+        assert not await scene.row.change(closed, replace(closed, epoch=9))
+
+
+class Quiet(Restore):
+    """With nothing but the row to change: Kafka, Redis and the tables are `test_emptying.py`'s and the page's."""
+
+    def _refuse_who_runs(self) -> None: ...
+
+    def _empty(self) -> None: ...
+
+
+@pytest.fixture
+def finish(tables: Tables) -> Callable[[Scene, str], "asyncio.Future[Installation]"]:
+    def run(scene: Scene, moment: str) -> "asyncio.Future[Installation]":
+        unused: object = None
+        made = Quiet(
+            row=scene.row,
+            tables=ControlPlane(connect(tables.url, REGION), tables.prefix, frozenset(diff.Aspect)),
+            topics=unused,  # type: ignore[arg-type]
+            redis=unused,  # type: ignore[arg-type]
+            clock=scene.clock,
+            is_on_demand=True,
+            tell=lambda _: None,
+        )
+        return asyncio.ensure_future(made.finish(moment, wait_s=0))
+
+    return run
+
+
+type Finish = Callable[[Scene, str], "asyncio.Future[Installation]"]
+
+
+async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
+    tables: Tables, finish: Finish
+) -> None:
+    async with opened(tables) as scene:
+        await scene.process()
+        copy = await scene.row.read()
+        first = await finish(scene, "2026-11-15T09:30:00+00:00")
+        assert first.phase is Phase.OPEN
+        assert first.epoch > 0
+        assert await finish(scene, "2026-11-15T09:30:00+00:00") == first
+        scene.clock.at += 60
+        later = await finish(scene, "2026-11-15T10:00:00+00:00")
+        assert later.epoch > first.epoch
+        # the same copy is put back again: its row knows of neither
+        assert copy is not None
+        assert await scene.row.change(later, copy)
+        scene.clock.at += 60
+        again = await finish(scene, "2026-11-15T09:30:00+00:00")
+        assert again.epoch not in {0, later.epoch}
+
+
+async def test_a_restore_that_was_interrupted_is_done_anew(tables: Tables, finish: Finish) -> None:
+    async with opened(tables) as scene:
+        moment = "2026-11-15T09:30:00+00:00"
+        assert await scene.row.change(None, Installation(7, Phase.CLOSED, moment))
+        done = await finish(scene, moment)
+        assert done.phase is Phase.OPEN
+        assert (await scene.process())() == done.epoch > 7
