@@ -22,6 +22,7 @@ from tidings.engines.cache import user_cache
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine, Wish
 from tidings.kernel.clock import SystemClock
+from tidings.kernel.epoch import first_epoch
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, new_ulid
 from tidings.messages.append import Appends
@@ -62,7 +63,7 @@ class Stage:
         self.client = client
         self.tenant = TenantId(tenant)
         rows, log = DynamoRows(client, SystemClock()), DynamoLog(client, SystemClock())
-        appends = Appends(World(log, rows, SystemClock(), epoch=0))
+        appends = Appends(World(log, rows, SystemClock(), epoch=first_epoch))
         self.manage = Manage(rows, appends)
         keys = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), Policy())
         self.send = Send(appends, DynamoChanges(), keys=keys, may_send=may_send, clock=SystemClock())
