@@ -63,6 +63,7 @@ class Ends:
             for sock in made:
                 self._await(sock, b'"resumed"', b'"ok"')
                 self._keep(sock)
+            self._answer(0)
 
     @staticmethod
     def _await(sock: socket.socket, end: bytes, wanted: bytes) -> None:
@@ -92,12 +93,16 @@ class Ends:
             self._read(_ECHO_BYTES)
 
     def answer_heartbeats(self, seconds: float) -> None:
-        """Whatever comes to an idle device is a heartbeat."""
         ends_at = time.monotonic() + seconds
         while (left_s := ends_at - time.monotonic()) > 0:
-            for fd, _ in self._poll.poll(left_s):
-                if self._sockets[fd].recv(65_536):
-                    self._sockets[fd].send(_PONG)
+            self._answer(left_s)
+
+    def _answer(self, wait_s: float) -> None:
+        """Whatever comes to an idle device is a heartbeat."""
+        for fd, _ in self._poll.poll(wait_s):
+            if not self._sockets[fd].recv(65_536):
+                raise ConnectionError("an idle device was closed")
+            self._sockets[fd].send(_PONG)
 
     def drain(self) -> None:
         self._read(None)

@@ -86,17 +86,21 @@ async def _connected(house: House, port: int, positions: Mapping[str, int]) -> N
     who = {"credential": house.token(ANNA), "protocol": 1, "device": "bench", "epoch": 0}
     await device.say({"id": 1, "connect": {**who, "positions": parts[0], "has_more": len(parts) > 1}})
     for number in range(1, len(parts) + 1):
-        await _resumed(device)
+        await _resumed(device, number)
         if number < len(parts):
             resume = {"positions": parts[number], "epoch": 0, "has_more": number + 1 < len(parts)}
             await device.say({"id": number + 1, "resume": resume})
     await device.close()
 
 
-async def _resumed(device: Device) -> None:
-    while "resumed" not in (frame := json.loads(await device.ws.recv())):
+async def _resumed(device: Device, part: int) -> None:
+    """The first part is answered by a push, the others as the requests that they are."""
+    while True:
+        frame = json.loads(await device.ws.recv())
         if "error" in frame:
             raise ConnectionError(str(frame))
+        if "resumed" in frame if part == 1 else frame.get("id") == part:
+            return
 
 
 async def _timed(

@@ -15,6 +15,7 @@ from bench.whole.using import cpu_us, resident_kb
 
 _WARM = 100
 _GATEWAYS = 2
+_IN_S = 400.0
 _WHY = (
     "A connection is a few small objects and its buffers, without a task or a thread of its own; being let in is one"
     " signature, one script in Redis and the reads of its rows. What an idle one costs are the server's heartbeats and"
@@ -36,7 +37,7 @@ def connections(*, is_short: bool) -> Found:
 
 def _start(house: House, most: int) -> Gateway:
     return house.start(
-        TIDINGS_GATEWAY_MAX_CONNECTIONS=str(most + 1_000),
+        TIDINGS_GATEWAY_MAX_CONNECTIONS=str(most // _GATEWAYS + 500),
         TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
         TIDINGS_GATEWAY_CONNECT_BURST="100000",
         TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",
@@ -76,9 +77,18 @@ def _grown(
 def _enter(house: House, gateways: list[Gateway], holders: list[Child], begin: int, count: int) -> None:
     """Half of them on each gateway, and known to it as devices."""
     tokens = [house.token(f"user-{number}") for number in range(begin, begin + count)]
-    for at, (gateway, holder) in enumerate(zip(gateways, holders, strict=True)):
-        holder.ask("enter", gateway.socket_port, tokens[at::_GATEWAYS], within_s=300.0)
-    while sum(gateway.metric("socket_devices") for gateway in gateways) < begin + count:
+    ports = [gateway.socket_port for gateway in gateways]
+    shares = [tokens[at::_GATEWAYS] for at in range(_GATEWAYS)]
+    with ThreadPoolExecutor(len(holders)) as threads:
+        list(
+            threads.map(
+                lambda one, port, some: one.ask("enter", port, some, within_s=_IN_S), holders, ports, shares
+            )
+        )
+    ends_at = time.monotonic() + _IN_S
+    while (there := sum(gateway.metric("socket_devices") for gateway in gateways)) < begin + count:
+        if time.monotonic() > ends_at:
+            raise TimeoutError(f"{there} of {begin + count} devices are there")
         time.sleep(0.05)
 
 
