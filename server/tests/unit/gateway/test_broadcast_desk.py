@@ -239,6 +239,8 @@ async def test_who_comes_to_an_inbox_with_old_broadcasts_is_told_of_none_of_them
     phone = Phone("anna")
     desk.enter(phone.seat, "default")
     await stands(world)
+    await quiet(desk)
+    assert world.asked == ["log"]
     desk.answered(phone.seat, "default", 2, has_list=True)
     world.append(Kind.PUBLISH, N3)
     world.say()
