@@ -229,9 +229,13 @@ class Routed:
             await self._world.unreached.tell(away.chat, user, away.messages)
 
     async def _join(self, job: tuple[Seat, ChatId]) -> None:
-        """Listen first, then hold the position against the head: what was said before is in it."""
+        """Listen first, then hold the position against the head: what was said before is in it.
+
+        Not for who was taken out: the entry that made the chat large may come late, after his leave.
+        """
         seat, chat = job
-        if chat in seat.rooms:
+        place = seat.places.get(chat)
+        if chat in seat.rooms or (place is not None and not place.is_member):
             return
         try:
             await self.rooms.enter(seat, chat)
