@@ -152,7 +152,7 @@ async def _replay_for_ever(self: Resuming, seat: Any) -> None:
 
 async def _join_blindly(self: Routed, job: Any) -> None:
     """As it was before a seed found it."""
-    seat, chat = job
+    seat, chat, _ = job
     if chat not in seat.rooms:
         await self.rooms.enter(seat, chat)
         await self._compare(seat.chat(chat), [seat])
