@@ -7,7 +7,8 @@ from simulation.town import Town
 
 from tidings.chats.model import Interval, may_see
 from tidings.delivery import rules
-from tidings.delivery.store.items import row_of
+from tidings.delivery.model import Row
+from tidings.delivery.store.items import OF_A_CHAT, news_in, row_of
 from tidings.kernel.ids import ChatId, UserId
 from tidings.platform.dynamo.values import Item
 
@@ -53,6 +54,14 @@ def breaches(town: Town) -> Iterator[str]:
     for chat, log in logs(town).items():
         yield from _faults_of_keys(town, chat, log)
         yield from _faults_of_chat(town, chat, log)
+        yield from _faults_of_pages(town, chat, stays_in(log))
+
+
+def _faults_of_pages(town: Town, chat: ChatId, stays: Stays) -> Iterator[str]:
+    for user, asked, shown in town.record.pages:
+        strange = [n for n in shown if asked == chat and not may_see(stays.get(user, []), n)]
+        if strange:
+            yield f"{user} was shown {strange} of {chat}, which is not his to see: {stays.get(user)}"
 
 
 def _faults_of_keys(town: Town, chat: ChatId, log: Log) -> Iterator[str]:
@@ -124,7 +133,7 @@ def _faults_of_row(
     if item is None:
         yield f"{user} has no row for {chat}"
         return
-    row = row_of(item)
+    row = _with_counter(town, chat, row_of(item))
     last = max(n for n in log if may_see(intervals, n))
     head = row.known.head.sequence if row.known.head else 0
     if head != last:
@@ -138,6 +147,12 @@ def _faults_of_row(
         unread = sum(_is_message(log[n]) for n in log if n > since)
         if rules.unread(row) != unread:
             yield f"{user} has {rules.unread(row)} unread in {chat}, and it is {unread}"
+
+
+def _with_counter(town: Town, chat: ChatId, row: Row) -> Row:
+    """The head of a large chat stands once, for all."""
+    counter = town.tables.rows["chat_counters"].get({"chat_id": f"acme#{chat}"})
+    return rules.with_head(row, news_in(counter, OF_A_CHAT)) if row.known.is_large and counter else row
 
 
 def _is_message(item: Item) -> bool:

@@ -49,10 +49,11 @@ class Device:
         self._answers: dict[int, asyncio.Future[Body | None]] = {}
         self._last_id = 1
         self._news: asyncio.Event | None = None
+        self._wish: asyncio.Event | None = None
         self._ack_due = False
 
     def start(self) -> None:
-        self._news = asyncio.Event()
+        self._news, self._wish = asyncio.Event(), asyncio.Event()
         self.process.begin(self._stay_connected())
         self.process.begin(self._empty_outbox())
 
@@ -63,6 +64,8 @@ class Device:
 
     def want(self, *, is_in: bool) -> None:
         self.is_wanted = is_in
+        if is_in and self._wish is not None:
+            self._wish.set()
         if not is_in and self._wire is not None:
             self._wire.hang_up()
             self.on_end(self._wire)
@@ -81,7 +84,15 @@ class Device:
             gateway = self._find() if self.is_wanted else None
             if gateway is not None:
                 await self._connection(gateway)
-            await asyncio.sleep(0.05 + self._chance.random())
+            await self._pause(0.05 + self._chance.random())
+
+    async def _pause(self, seconds: float) -> None:
+        """Shorter for who was away because he wanted to be, and is wanted back."""
+        assert self._wish is not None
+        self._wish.clear()
+        waiting = asyncio.ensure_future(self._wish.wait())
+        await asyncio.wait([waiting], timeout=seconds)
+        waiting.cancel()
 
     async def _connection(self, gateway: Gateway) -> None:
         over = self._over = self.process.create_future()

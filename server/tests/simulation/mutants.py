@@ -150,6 +150,31 @@ async def _replay_for_ever(self: Resuming, seat: Any) -> None:
     seat.is_live = True
 
 
+async def _join_blindly(self: Routed, job: Any) -> None:
+    """As it was before a seed found it."""
+    seat, chat, _ = job
+    if chat not in seat.rooms:
+        await self.rooms.enter(seat, chat)
+        await self._compare(seat.chat(chat), [seat])
+
+
+async def _late_alone(self: Worker, done: Any) -> None:
+    """As it was before a seed found it."""
+    behind = self._memory.of(done.chat).before(done.first)
+    if behind < done.first - 1:
+        await self._from_log(done.chat, behind, done.first - 1)
+        done = done._replace(first=behind + 1)
+    self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
+
+
+EQUIVALENT = {
+    "any-standing": "breaks nothing: no process tells a view of what others append, so it stands still while a row is "
+    "asked for",
+    "no-second-look": "breaks nothing: who missed the route has written the row, and the gateway reads it. It keeps who "
+    "came in meanwhile from being called away",
+}
+"""Not to be caught, and why. In the models both fall: `filling.KEPT`, `small.NO_SECOND_LOOKUP`."""
+
 type Broken = tuple[str, str, str, type, str, Callable[..., Awaitable[Any] | Any]]
 
 _BROKEN: tuple[Broken, ...] = (
@@ -180,6 +205,9 @@ _BROKEN: tuple[Broken, ...] = (
     ("no-relay", "What nobody handled is published again", "nothing is", Audit, "_try_again", _nothing_async),
     ("stays-once", "Stays are looked at again after the log was read", "once, before", History, "_has_gone",
      _never),
+    ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
+     Routed, "_join", _join_blindly),
+    ("late-alone", "What was late is pushed with what follows it", "by itself", Worker, "_mark", _late_alone),
     ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", Resuming, "_replay",
      _replay_for_ever),
 )  # fmt: skip

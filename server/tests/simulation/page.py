@@ -1,12 +1,15 @@
 """The table of docs/explanation/simulation.md, written from what the simulation finds of its mutants."""
 
+import os
+import platform
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from model.page import table, with_tables
-from simulation.mutants import Mutant
-from simulation.run import Verdict
+from simulation.mutants import EQUIVALENT, Mutant
+from simulation.run import Tally, Verdict
 
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "simulation.md"
 
@@ -19,13 +22,56 @@ class Caught(NamedTuple):
     @property
     def said(self) -> str:
         if self.verdict is None:
-            return f"not caught in {self.seeds:,} seeds"
+            return EQUIVALENT.get(self.mutant.name) or f"not caught in {self.seeds:,} seeds"
         return f"{self.verdict.seed + 1}"
 
 
 def with_table(text: str, found: Iterable[Caught]) -> str:
     head = ("rule", "mutant: instead …", "seeds until caught", "by what")
     return with_tables(text, {"mutants": table(head, map(_row, found))})
+
+
+class Run(NamedTuple):
+    """Many seeds in a row, all of one version of the scenario."""
+
+    first: int
+    tally: Tally
+    took_s: float
+
+
+def with_run(text: str, run: Run) -> str:
+    """Beside the runs that are on the page: they add up."""
+    head = ("seeds", "how many", "broken", "median of CPU", "took", "machine", "commit")
+    rows = [tuple(line.strip("| ").split(" | ")) for line in _standing(text)]
+    done = len(run.tally.took_ms)
+    last = run.first + done - 1
+    broken = ", ".join(str(each.seed) for each in run.tally.failed) or "none"
+    rows.append(
+        (
+            f"{run.first:,} to {last:,}",
+            f"{done:,}",
+            broken,
+            f"{run.tally.median_ms} ms",
+            f"{run.took_s / 60:.0f} min",
+            _machine(),
+            _commit(),
+        )
+    )
+    return with_tables(text, {"seeds": table(head, rows)})
+
+
+def _standing(text: str) -> list[str]:
+    lines = text.partition("<!-- seeds -->\n")[2].partition("<!-- end of seeds -->")[0].splitlines()
+    return [line for line in lines[2:] if line]
+
+
+def _machine() -> str:
+    return f"{os.cpu_count()} cores of {platform.machine()}, shared; Python {platform.python_version()}"
+
+
+def _commit() -> str:
+    asked = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(asked, cwd=PAGE.parent, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _row(caught: Caught) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ class Record:
     answered: dict[tuple[str, str], int] = field(default_factory=dict)
     refusals: dict[tuple[str, str], str] = field(default_factory=dict)
     logs: dict[str, int] = field(default_factory=dict)
+    pages: list[tuple[UserId, str, list[int]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tables.stored = self._stored

@@ -30,6 +30,8 @@ class Redis:
     marks: dict[ChatKey, int] = field(default_factory=dict)
     channels: dict[str, list["Subscription"]] = field(default_factory=dict)
     is_away: bool = False
+    ended: set[tuple[DeviceKey, int]] = field(default_factory=set)
+    """Routes that were taken out by whom they are, or went with everything."""
 
     @property
     def now_us(self) -> int:
@@ -37,6 +39,8 @@ class Redis:
 
     def wipe(self) -> None:
         """FLUSHALL: who listens goes on listening."""
+        for person, mine in self.routes.items():
+            self.ended.update((DeviceKey(*person, name), leased.epoch) for name, leased in mine.items())
         self.routes.clear()
         self.marks.clear()
 
@@ -51,12 +55,13 @@ class Redis:
         now_ms = self.now_us // 1000
         for other in [name for name, leased in mine.items() if leased.ends_ms <= now_ms]:
             if other != device.device:
-                del mine[other]
+                self.ended.add((DeviceKey(*device[:2], other), mine.pop(other).epoch))
         before, epoch = mine.get(device.device), self.now_us
         if before is not None:
             if had and (before.gateway, before.epoch) != (gateway, had):
                 return None
             epoch = max(epoch, before.epoch + 1)
+            self.ended.add((device, before.epoch))
         mine[device.device] = _Leased(gateway, epoch, now_ms + lease_s * 1000)
         old = None if before is None else Route(device.device, before.gateway, before.epoch)
         return Registered(epoch, old)
@@ -68,6 +73,10 @@ class Redis:
             leased = self.routes.get(device[:2], {}).get(device.device)
             if leased is None:
                 gone.append(device)
+                if (device, epoch) not in self.ended:
+                    self.scheduler.faults.append(
+                        f"the route of {device.device} was taken out by another's name"
+                    )
             elif (leased.gateway, leased.epoch) != (gateway, epoch):
                 elsewhere.append(device)
             elif leased.ends_ms <= now_ms:
@@ -82,6 +91,7 @@ class Redis:
         if leased is None or (leased.gateway, leased.epoch) != (gateway, epoch):
             return False
         del mine[device.device]
+        self.ended.add((device, epoch))
         return True
 
     def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:

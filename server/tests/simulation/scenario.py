@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from unittest.mock import patch
 
 from simulation import checks
 from simulation.device import Body, Device
 from simulation.faults import FAULTS, Fault
+from simulation.knot import Knot
 from simulation.record import Operation
 from simulation.server import TENANT, Gateway
 from simulation.town import Town
 
 from tidings.chats.manage import Caller
-from tidings.chats.model import direct_chat, group_chat
+from tidings.chats.model import SMALL_UP_TO, direct_chat, group_chat
+from tidings.chats.store import rows
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 
 _SETTLES_WITHIN_S = 150.0
@@ -33,20 +36,30 @@ class Scenario:
         self.town = town
         self.chance = Random(f"{seed}/scenario")
         self.scale = scale
-        self.users = _USERS[: self.chance.choice((2, 2, 3, 4))]
         self.chats: list[ChatKey] = []
         self._number = 0
         self._bursts = [self.chance.random() for _ in range(3)]
+        self._has_knot = self.chance.random() < 0.4
+        self._grows = self.chance.random() < 0.2
+        sizes = (4,) if self._grows else (2, 3, 3, 4) if self._has_knot else (2, 2, 3, 4)
+        self.users = _USERS[: self.chance.choice(sizes)]
 
     def play(self) -> list[str]:
+        """In seeds that grow, the fourth member makes a chat large, not the hundred and first."""
+        with patch.object(rows, "SMALL_UP_TO", 3 if self._grows else SMALL_UP_TO):
+            return self._play()
+
+    def _play(self) -> list[str]:
         self._found()
-        for _ in range(self.chance.choice((6, 10, 16, self.scale.steps))):
+        for _ in range(self.chance.choice((6, 10, 16, self.scale.steps)) if not self._has_knot else 5):
             self._at_some_time(self._draw())
         for fault in self._faults():
             self._at_some_time(fault(self.town, self.chance))
         self._run_to(1.0)
         self._spoil_weather()
         self._run_to(self.scale.lasts_s + 1.0)
+        if self._has_knot:
+            Knot(self).tie()
         self._quiet()
         return list(checks.breaches(self.town))
 
@@ -73,7 +86,7 @@ class Scenario:
         town.relays = [None]
         town.start_all()
         for user in self.users:
-            for _ in range(chance.choice((1, 1, 2))):
+            for _ in range(2 if self._has_knot else chance.choice((1, 1, 2))):
                 town.device(user)
         self._make_chats()
 
@@ -83,9 +96,11 @@ class Scenario:
         self.town.manage("direct", lambda gateway: gateway.manage.direct(TENANT, anna, ben))
         if len(self.users) > 2:
             caller = Caller(anna, ClientKey("our group"))
-            others = self.users[1 : self.chance.randint(2, len(self.users))]
+            others = self.users[1 : 3 if self._grows else self.chance.randint(2, len(self.users))]
             self.chats.append(group_chat(TENANT, anna, caller.client_key))
             self.town.manage("group", lambda gateway: gateway.manage.group(TENANT, caller, "us", others))
+        if self._grows:
+            self._at_some_time(self._move(self.users[-1], is_in=True))
 
     def _spoil_weather(self) -> None:
         """Not every fault in every seed: some are found only where another is missing."""
@@ -122,12 +137,12 @@ class Scenario:
         number = self.chance.randrange(100)
         return lambda: self.town.devices[number % len(self.town.devices)]
 
-    def _key(self) -> str:
+    def key(self) -> str:
         self._number += 1
         return f"k{self._number}"
 
     def send(self) -> Callable[[], None]:
-        device, draw, key = self._device(), self.chance.random(), self._key()
+        device, draw, key = self._device(), self.chance.random(), self.key()
         is_keyed = self.chance.random() < 0.1
 
         def step() -> None:
@@ -141,21 +156,22 @@ class Scenario:
         return step
 
     def change(self) -> Callable[[], None]:
-        """Edits or empties one of the user's own messages, if there is one on the device."""
-        device, draw, key = self._device(), self.chance.random(), self._key()
-        kind = self.chance.choice(("edit", "redact"))
+        """Edits or empties one of the user's own messages, or reacts to anybody's, if there is one on the device."""
+        device, draw, key = self._device(), self.chance.random(), self.key()
+        kind = self.chance.choice(("edit", "redact", "react"))
 
         def step() -> None:
             mine = [
                 (chat, n)
                 for chat, held in sorted(device().held.items())
                 for n, entry in held.items()
-                if entry["by"] == device().user and entry.get("kind", "message") == "message"
+                if (entry["by"] == device().user or kind == "react")
+                and entry.get("kind", "message") == "message"
             ]
             if mine:
                 chat, sequence = mine[int(draw * len(mine))]
                 body = {"chat": chat, "client_message_id": key, "sequence": sequence}
-                more = {"text": f"better words of {key}"} if kind == "edit" else {}
+                more = {"edit": {"text": f"better words of {key}"}, "react": {"emoji": "👍"}}.get(kind, {})
                 after = {"after": device().positions[chat]}
                 device().post(Operation(kind, device().user, {**body, **more, **after}))
 
@@ -177,9 +193,10 @@ class Scenario:
         """In groups: somebody is let in, or taken out, or goes."""
         if len(self.chats) < 2:
             return self.send()
-        chat, caller = self.chats[1], Caller(self.users[0], ClientKey(self._key()))
-        user = self.chance.choice(self.users[1:])
-        is_in = self.chance.random() < 0.5
+        return self._move(self.chance.choice(self.users[1:]), is_in=self.chance.random() < 0.5)
+
+    def _move(self, user: UserId, *, is_in: bool) -> Callable[[], None]:
+        chat, caller = self.chats[1], Caller(self.users[0], ClientKey(self.key()))
 
         def ask(gateway: Gateway) -> object:
             if is_in:

@@ -133,7 +133,7 @@ class Gateway:
         appends = Appends(LogWorld(DynamoLog(client, clock), rows, clock, epoch=first_epoch, told=told))
         self.manage = Manage(rows, appends)
         joined = join_chat_lists(client, keys, clock)
-        history = History(reader, joined.directs, keys, clock)
+        history = self.history = History(reader, joined.directs, keys, clock)
         cases = UseCases(
             credentials=Names(),
             send=Send(appends, changes, keys=keys, may_send=may(Action.SEND), clock=clock),

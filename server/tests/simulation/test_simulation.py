@@ -18,6 +18,8 @@ QUICKLY_CAUGHT = (
     "no-gap",
     "no-relay",
     "kept-audience",
+    "stays-once",
+    "remove-any",
 )
 
 

@@ -195,11 +195,15 @@ class Worker:
         await self._pauses.at("worker.marked")
 
     async def _mark(self, done: _Written) -> None:
-        """Step 5. A mark that stays behind says that something before was not handled: that is done, then marked."""
+        """Step 5. A mark that stays behind says that something before was not handled: that is done, then marked.
+
+        With what was reached already behind it: who came in between and left the chat long ago begins with what is
+        pushed late, and is to get his leave too.
+        """
         brought, (first, last) = self._memory.of(done.chat), (done.first, done.last)
         behind = brought.before(first)
         for _ in range(_TRIES_TO_MARK):
-            if behind < first - 1 and not await self._from_log(done.chat, behind, first - 1):
+            if behind < first - 1 and not await self._from_log(done.chat, behind, last):
                 return
             first = behind + 1
             try:

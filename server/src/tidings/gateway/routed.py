@@ -120,7 +120,7 @@ class Routed:
         self.inboxes = _inboxes(world, report)
         self._removals: Crew[_Gone] = Crew(self._remove, _REMOVED_AT_ONCE, report)
         self._aways: Crew[Away] = Crew(self._away, _REMOVED_AT_ONCE, report)
-        self._joins: Crew[tuple[Seat, ChatId]] = Crew(self._join, _JOINED_AT_ONCE, report)
+        self._joins: Crew[tuple[Seat, ChatId, int]] = Crew(self._join, _JOINED_AT_ONCE, report)
         self._missed: Crew[Room] = Crew(self._catch_up, _JOINED_AT_ONCE, report)
         self._listening: Listening | None = None
         self._report = report
@@ -134,7 +134,7 @@ class Routed:
         self.resuming.live = self._live
         self.resuming.routed = self.signs.routed
         self.giving.away = self._aways.add
-        self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat))
+        self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat, push.entries[-1].sequence))
 
     def start(self) -> None:
         self._listening = self._world.ears.at_gateway(self._world.gateway, self._hear)
@@ -246,10 +246,16 @@ class Routed:
         if away.messages and user not in others:
             await self._world.unreached.tell(away.chat, user, away.messages)
 
-    async def _join(self, job: tuple[Seat, ChatId]) -> None:
-        """Listen first, then hold the position against the head: what was said before is in it."""
-        seat, chat = job
-        if chat in seat.rooms:
+    async def _join(self, job: tuple[Seat, ChatId, int]) -> None:
+        """Listen first, then hold the position against the head: what was said before is in it.
+
+        Not for who has left since: the entry that made the chat large may come late, after his leave. Who is yet to
+        be sent the entry may be on his way back in.
+        """
+        seat, chat, last = job
+        place = seat.places.get(chat)
+        has_left = place is not None and place.position >= last and not place.is_member
+        if chat in seat.rooms or has_left:
             return
         try:
             await self.rooms.enter(seat, chat)

@@ -230,6 +230,31 @@ def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(wor
     work(day)
 
 
+def test_who_comes_in_before_late_entries_are_pushed_gets_his_leave_with_them(work: Work) -> None:
+    """His device knows nothing of the chat, and begins with what is pushed; the leave was pushed before it came."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        stage = office.stage
+        chat = await stage.group(BEN, CLEO)
+        await stage.manage.remove(chat, by(ANNA), CLEO)
+        news = office.committed()
+        office.is_cut = True
+        await office.worker.handle(news[:1])
+        office.is_cut = False
+
+        async def come_in() -> None:
+            office.hooks.at_step = {}
+            await office.comes_in(CLEO, here.id)
+
+        office.hooks.at_step = {"worker.pushed": come_in}
+        await office.worker.handle(news[1:])
+        assert here.got(chat, "cleo-phone") == [1, 2]
+        assert await office.mark(chat) == 2
+
+    work(day)
+
+
 def test_a_mark_that_fell_back_is_brought_up_again(work: Work) -> None:
     """As after a fail-over to a Redis that had not heard of the newest."""
 
@@ -242,7 +267,7 @@ def test_a_mark_that_fell_back_is_brought_up_again(work: Work) -> None:
         await office.marks.mark(chat, 1, 3)
         await office.worker.handle(news[7:])
         assert await office.mark(chat) == 8
-        assert here.got(chat, "ben-phone")[-5:] == [8, 4, 5, 6, 7]
+        assert here.got(chat, "ben-phone")[-6:] == [8, 4, 5, 6, 7, 8]
 
     work(day)
 
