@@ -67,6 +67,7 @@ class LightDevice(WSListener):
         self._number = self._recorder.name(f"{user}/{device}")
         self._recorder.device(self._number, self._recorder.name(user))
         self._connection_number = 0
+        self._told_to_wait_s = 0.0
         self._connection: Connection | None = None
         self._transport: WSTransport | None = None
         self._is_asked = False
@@ -130,7 +131,8 @@ class LightDevice(WSListener):
                 wait_s = min(wait_s * 2, _MOST_WAIT_S)
             except Exception as error:  # noqa: BLE001 - a device that dies of our own fault would look like a loss
                 self._recorder.step(f"{self.user}/{self.name}: {error!r}")
-            await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            told_s, self._told_to_wait_s = self._told_to_wait_s, 0.0
+            await asyncio.sleep(told_s + wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
 
     async def _visit(self) -> None:
         self._gone.clear()
@@ -198,7 +200,10 @@ class LightDevice(WSListener):
             case AskedToLeave(retry_after_ms, spread_ms):
                 wait_ms = retry_after_ms + random.random() * spread_ms  # noqa: S311 - spreads load
                 asyncio.get_running_loop().call_later(wait_ms / 1000, self.cut)
-            case TurnedAway() | GiveUp():
+            case TurnedAway(error):
+                self._told_to_wait_s = (error.retry_after_ms or 0) / 1000
+                self.cut()
+            case GiveUp():
                 self.cut()
 
     def _answered(self, number: int, body: Body) -> None:
