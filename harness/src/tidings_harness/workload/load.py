@@ -80,6 +80,15 @@ class Load:
             lambda: all(self._holds(group, wanted[group.chat]) for group in self.groups), within_s
         )
 
+    def behind(self) -> list[str]:
+        """Who does not hold what is committed by now."""
+        return [
+            f"{each.user}/{each.name} is at {each.positions.get(group.chat, 0)} of {self.ledger.heads[group.chat]}"
+            for group in self.groups
+            for each in group.everyone()
+            if not self._has(each, group.chat, self.ledger.heads[group.chat])
+        ]
+
     async def sent_more(self, count: int, within_s: float = _GO_ON_WITHIN_S) -> None:
         """Until so many more entries were committed, over all chats; `TimeoutError` if people can't go on."""
         goal = sum(self.ledger.heads.values()) + count
@@ -141,10 +150,10 @@ class Load:
             raise TimeoutError("Not everybody came to be connected in time.")
 
     def _holds(self, group: Group, up_to: int) -> bool:
-        return all(
-            each.positions.get(group.chat, 0) >= min(up_to, self.ledger.must_hold(group.chat, each.user))
-            for each in group.everyone()
-        )
+        return all(self._has(each, group.chat, up_to) for each in group.everyone())
+
+    def _has(self, each: LightDevice | Speaker, chat: str, up_to: int) -> bool:
+        return each.positions.get(chat, 0) >= min(up_to, self.ledger.must_hold(chat, each.user))
 
     def _is_settled(self) -> bool:
         return all(speaker.pending == 0 for speaker in self.speakers()) and not any(

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 import uvloop
@@ -30,6 +31,8 @@ from tidings.engines.fleet import Fleet
 from tidings.engines.model import DynamoKind, Engine, Wish
 
 FULL_DELIVERIES = 5_200_000
+_TOLD = 10
+_REPOSITORY = Path(__file__).parents[4]
 
 
 @dataclass
@@ -88,6 +91,8 @@ async def inflicted(fault: Fault, stand: Stand, deliveries: int) -> Outcome:
         load.step("the fault is over")
         notes = await stand.mend()
         healed_s = await load.caught_up(fault.heals_within_s)
+        if healed_s == inf:
+            notes += load.behind()[:_TOLD]
         verdict = await load.finish(fault.heals_within_s)
     return Outcome(
         name=fault.name,
@@ -178,14 +183,16 @@ def main() -> int:
         "--deliveries", type=int, default=FULL_DELIVERIES, help="of the full form, over all faults"
     )
     parser.add_argument("--mutants", choices=("with", "without", "only"), default="with")
-    parser.add_argument("--write", type=Path, help="a page whose tables are to tell of this run")
+    parser.add_argument(
+        "--write", type=Path, help="a page of the repository whose tables are to tell of this run"
+    )
     parser.add_argument("--keep", type=Path, help="a folder for histories and logs of what broke")
     options = parser.parse_args()
     trial, began = wanted(options), time.monotonic()
     trial.on_all_grounds()
     if options.write:
         run = Run(is_short=options.short, took_s=time.monotonic() - began)
-        write(options.write, run, trial.outcomes, trial.caught)
+        write(_REPOSITORY / options.write, run, trial.outcomes, trial.caught)
     figures = {
         "faults": len(trial.outcomes),
         "deliveries": sum(each.verdict.deliveries for each in trial.outcomes),
