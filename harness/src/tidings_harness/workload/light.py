@@ -142,6 +142,9 @@ class LightDevice(WSListener):
         connection = self._connection = Connection(lambda: self.positions, self._now())
         try:
             await ws_connect(lambda: self, self._site.next_socket(), websocket_handshake_timeout=10)
+            if self._transport is None:
+                # so picows tells that the other side has gone in the middle of the handshake, and tells no more
+                raise ConnectionResetError
             self._do_all(connection.opened(self._site.token(self.user), self.name, _SDK, None))
             await self._live(connection)
         finally:

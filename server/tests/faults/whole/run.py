@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -188,6 +189,7 @@ def main() -> int:
     )
     parser.add_argument("--keep", type=Path, help="a folder for histories and logs of what broke")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all it has started ends with it
     trial, began = wanted(options), time.monotonic()
     trial.on_all_grounds()
     if options.write:
