@@ -56,7 +56,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`error`: it could not be carried through, and says nothing of the promise."""
+    """`notes`: who ended by himself, who never caught up. `error`: it could not be carried through."""
 
     name: str
     verdict: Verdict = NOTHING
@@ -67,4 +67,5 @@ class Outcome:
 
     @property
     def is_good(self) -> bool:
-        return self.verdict.is_good and self.verdict.deliveries > 0 and self.healed_s < inf
+        is_whole = not self.notes and not self.error and self.healed_s < inf
+        return is_whole and self.verdict.is_good and self.verdict.deliveries > 0

@@ -9,7 +9,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from faults.whole.fault import Doing, Fault
 from faults.whole.stand import within
 
-_POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b'{"tenant": 7}', b"[" * 5_000)
+_POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b"\x93\xa1\xff", b"\x93" * 5_000)
+"""The one before the last is an event whose tenant is no text."""
 _AT_ONCE = 50
 
 
@@ -28,7 +29,7 @@ async def inflict(doing: Doing) -> None:
 def _poison(servers: str, topic: str) -> None:
     producer = Producer({"bootstrap.servers": servers})
     for number in range(_AT_ONCE):
-        event = _POISON[number % len(_POISON)] if number % 2 else os.urandom(64)
+        event = _POISON[number // 2 % len(_POISON)] if number % 2 else os.urandom(64)
         producer.produce(topic, key=os.urandom(4), value=event)
     producer.flush(60)
 
