@@ -12,7 +12,7 @@ from fixtures.engines import Space
 from fixtures.loops import until
 from fixtures.post import WITHIN_S, Held, Here, PlayPost, Post, posted
 from fixtures.redis_cluster import Server, binary
-from fixtures.stage import ANNA, BEN, Stage, by
+from fixtures.stage import ANNA, BEN, Stage
 from fixtures.tables import REGION, Tables
 
 from tidings.engines.ports import Ports
@@ -146,31 +146,6 @@ def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_
         gate.set()
         await until(lambda: seat.is_live and turn.done(), WITHIN_S)
         assert ben.sequences(chat) == list(range(1, missed + 1))
-
-    play_post(scene)
-
-
-def test_who_was_removed_from_a_large_chat_and_came_back_at_once_goes_on_hearing_it(
-    play_post: PlayPost,
-) -> None:
-    """Delivered in one go: he is told that he is back while he has yet to read that he was out."""
-
-    async def scene(post: Post) -> None:
-        chat = await large(post)
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        await post.stage.send(chat, ANNA, "before")
-        await post.stage.manage.remove(chat, by(ANNA), BEN)
-        await post.stage.send(chat, ANNA, "without him")
-        await post.stage.manage.add(chat, by(ANNA), [BEN])
-        back = (await post.stage.send(chat, ANNA, "with him")).sequence
-        await post.deliver()
-        await until(lambda: back in ben.sequences(chat), WITHIN_S)
-        await until(lambda: chat.chat in here.seat(BEN).rooms, WITHIN_S)
-        later = await post.say(chat, ANNA, "on the channel")
-        await until(lambda: later in ben.sequences(chat), WITHIN_S)
-        got = [sequence for sequence in ben.sequences(chat) if sequence > back - 5]
-        assert got == [back - 4, back - 3, back - 1, back, later]
 
     play_post(scene)
 
