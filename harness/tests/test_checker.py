@@ -47,9 +47,13 @@ def test_of_a_device_that_was_not_there_at_the_end_nothing_is_missing() -> None:
     assert verdict.unquiet == verdict.devices
 
 
-def test_what_was_asked_for_again_may_come_twice() -> None:
+@pytest.mark.parametrize("asked", [0, 1], ids=["and was pushed then", "and had been pushed"])
+def test_what_was_asked_for_comes_beside_what_is_pushed(asked: int) -> None:
     history = MUTANTS["given_twice"].of(imagine(TOWN), TOWN)
-    history.events["is_asked"] = 1
+    events = history.events
+    (twice,) = np.flatnonzero((events[1:] == events[:-1]) & (events["kind"][1:] == Kind.GIVEN))
+    assert not check(history).is_good
+    events["is_asked"][twice + asked] = 1
     assert check(history).is_good
 
 

@@ -113,9 +113,12 @@ class Stretches:
 
 
 def nothing_twice(facts: Facts, stretches: Stretches) -> Iterable[Breach]:
-    """Outside of what a device asked for again."""
+    """Of what came by itself. What a device asked for comes beside that: who pushes does not know what was asked."""
     given = facts.given
-    again = (stretches.came[stretches.places] != np.arange(len(given))) & ~given.is_asked
+    pushed = np.flatnonzero(~given.is_asked)
+    first = np.full(stretches.starts[-1], -1, np.int64)
+    first[stretches.places[pushed[::-1]]] = pushed[::-1]
+    again = pushed[first[stretches.places[pushed]] != pushed]
     yield from breaches(
         Rule.NOTHING_TWICE,
         again,

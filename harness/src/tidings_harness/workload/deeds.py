@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,6 +22,8 @@ from tidings_sdk.frames.writing import Appended, Send
 
 _MOST_IN_FLIGHT: Final = 64
 _STALE_BY: Final = 7
+_COMES_BACK: Final = 7
+"""A membership has room for eight stays."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +37,11 @@ class Group:
     devices: list[LightDevice]
     stranger: LightDevice | None = None
     in_flight: set[asyncio.Task[Outcome]] = field(default_factory=set)
+    to_remove: Iterator[str] = field(init=False)
+    """Each of the others in turn, as often as one may come back."""
+
+    def __post_init__(self) -> None:
+        self.to_remove = iter([*self.members[len(self.speakers) :]] * _COMES_BACK)
 
     def everyone(self) -> list[LightDevice | Speaker]:
         return [*self.devices, *self.speakers]
@@ -128,8 +135,9 @@ class Deeds:
             await self.list_rows(speaker.user)
 
     async def _churn(self, group: Group) -> None:
-        """Another one each time: how often one may come back is bounded."""
-        who = random.choice(group.members[len(group.speakers) :])  # noqa: S311 - no secret
+        who = next(group.to_remove, None)
+        if who is None:
+            return
         await self.rest.remove(group.chat, group.owner, who)
         await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
         await self.rest.add(group.chat, group.owner, who)

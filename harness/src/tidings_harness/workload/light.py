@@ -70,6 +70,7 @@ class LightDevice(WSListener):
         self._site, self._ledger, self._frames = site, ledger, frames
         self._epoch: int | None = None
         self._enrol()
+        self._told_to_wait_s = 0.0
         self._connection: Connection | None = None
         self._transport: WSTransport | None = None
         self._is_asked = False
@@ -140,7 +141,8 @@ class LightDevice(WSListener):
                 wait_s = min(wait_s * 2, _MOST_WAIT_S)
             except Exception as error:  # noqa: BLE001 - a device that dies of our own fault would look like a loss
                 self._recorder.step(f"{self.user}/{self.name}: {error!r}")
-            await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            told_s, self._told_to_wait_s = self._told_to_wait_s, 0.0
+            await asyncio.sleep(told_s + wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
 
     async def _visit(self) -> None:
         self._gone.clear()
@@ -150,6 +152,9 @@ class LightDevice(WSListener):
         connection = self._connection = Connection(lambda: self.positions, self._now())
         try:
             await ws_connect(lambda: self, self._site.next_socket(), websocket_handshake_timeout=10)
+            if self._transport is None:
+                # so picows tells that the other side has gone in the middle of the handshake, and tells no more
+                raise ConnectionResetError
             self._do_all(connection.opened(self._site.token(self.user), self.name, _SDK, self._epoch))
             await self._live(connection)
         finally:
@@ -210,7 +215,10 @@ class LightDevice(WSListener):
             case AskedToLeave(retry_after_ms, spread_ms):
                 wait_ms = retry_after_ms + random.random() * spread_ms  # noqa: S311 - spreads load
                 asyncio.get_running_loop().call_later(wait_ms / 1000, self.cut)
-            case TurnedAway() | GiveUp():
+            case TurnedAway(error):
+                self._told_to_wait_s = (error.retry_after_ms or 0) / 1000
+                self.cut()
+            case GiveUp():
                 self.cut()
 
     def _let_in(self, epoch: int) -> None:

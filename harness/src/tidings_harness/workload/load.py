@@ -20,8 +20,9 @@ from tidings_harness.workload.speaker import Speaker
 
 _POLL_S: Final = 0.05
 _STILL_S: Final = 1.0
-_AT_ONCE: Final = 16
-_LIVE_WITHIN_S: Final = 60.0
+_AT_ONCE: Final = 64
+_LIVE_WITHIN_S: Final = 180.0
+_GO_ON_WITHIN_S: Final = 180.0
 
 
 @final
@@ -41,8 +42,11 @@ class Load:
         self.groups: list[Group] = []
 
     async def __aenter__(self) -> Self:
-        for number in range(self._scenario.groups):
-            self.groups.append(await self._found(number))
+        wanted = self._scenario
+        for _ in range(wanted.groups):
+            self.groups.append(await self._found(wanted.members, wanted.devices))
+        if wanted.crowd:
+            self.groups.append(await self._found(wanted.crowd, devices=1))
         await self._live()
         self._loops = [asyncio.ensure_future(loop) for group in self.groups for loop in self._deeds.of(group)]
         return self
@@ -79,10 +83,20 @@ class Load:
             lambda: all(self._holds(group, wanted[group.chat]) for group in self.groups), within_s
         )
 
-    async def sent_more(self, count: int, within_s: float) -> float:
-        """How long it took until so many more entries were committed, over all chats."""
+    def behind(self) -> list[str]:
+        """Who does not hold what is committed by now."""
+        return [
+            f"{each.user}/{each.name} is at {each.positions.get(group.chat, 0)} of {self.ledger.heads[group.chat]}"
+            for group in self.groups
+            for each in group.everyone()
+            if not self._has(each, group.chat, self.ledger.heads[group.chat])
+        ]
+
+    async def sent_more(self, count: int, within_s: float = _GO_ON_WITHIN_S) -> None:
+        """Until so many more entries were committed, over all chats; `TimeoutError` if people can't go on."""
         goal = sum(self.ledger.heads.values()) + count
-        return await self._until(lambda: sum(self.ledger.heads.values()) >= goal, within_s)
+        if await self._until(lambda: sum(self.ledger.heads.values()) >= goal, within_s) == inf:
+            raise TimeoutError(f"Not even {count} more entries were committed in {within_s} s.")
 
     async def finish(self, quiet_within_s: float = 60.0) -> Verdict:
         """`settle`, and what the history says then."""
@@ -101,22 +115,18 @@ class Load:
         self.ledger.recorder.flush()
         await self._last_rows()
 
-    async def _found(self, number: int) -> Group:
-        wanted = self._scenario
-        members = [f"h{self._mark}-{number}-{who}" for who in range(wanted.members)]
+    async def _found(self, size: int, devices: int) -> Group:
+        """A group of so many, with so many light devices each."""
+        wanted, mark = self._scenario, f"h{self._mark}-{len(self.groups)}"
+        members = [f"{mark}-{who}" for who in range(size)]
         chat = await self._rest.group(members[0], members[1:])
-        devices = [self._light(user, f"light-{each}") for user in members for each in range(wanted.devices)]
-        speakers = [
-            Speaker(self.site, self.ledger, user, "sdk", [chat]) for user in members[: wanted.speakers]
-        ]
-        stranger = f"h{self._mark}-{number}-stranger" if wanted.strangers else None
         return Group(
             chat=chat,
             owner=members[0],
             members=members,
-            speakers=speakers,
-            devices=devices,
-            stranger=self._light(stranger, "light") if stranger else None,
+            speakers=[Speaker(self.site, self.ledger, u, "sdk", [chat]) for u in members[: wanted.speakers]],
+            devices=[self._light(user, f"light-{each}") for user in members for each in range(devices)],
+            stranger=self._light(f"{mark}-stranger", "light") if wanted.strangers else None,
         )
 
     def _light(self, user: str, device: str) -> LightDevice:
@@ -143,10 +153,10 @@ class Load:
             raise TimeoutError("Not everybody came to be connected in time.")
 
     def _holds(self, group: Group, up_to: int) -> bool:
-        return all(
-            each.positions.get(group.chat, 0) >= min(up_to, self.ledger.must_hold(group.chat, each.user))
-            for each in group.everyone()
-        )
+        return all(self._has(each, group.chat, up_to) for each in group.everyone())
+
+    def _has(self, each: LightDevice | Speaker, chat: str, up_to: int) -> bool:
+        return each.positions.get(chat, 0) >= min(up_to, self.ledger.must_hold(chat, each.user))
 
     def _is_settled(self) -> bool:
         return all(speaker.pending == 0 for speaker in self.speakers()) and not any(

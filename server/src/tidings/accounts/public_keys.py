@@ -91,7 +91,7 @@ def read_jwks(body: bytes) -> dict[str, PublicKey]:
     """
     try:
         document = msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadKeyError("it is not JSON") from error
     keys = document.get("keys")
     if not isinstance(keys, list) or len(keys) > MAX_KEYS:

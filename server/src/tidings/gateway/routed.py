@@ -161,6 +161,7 @@ class Routed:
 
     def entered(self, seat: Seat) -> None:
         seat.left = lambda chat: self.rooms.leave(seat, chat)
+        seat.returned = lambda chat: self._joins.add((seat, chat, 0))
         seat.stirred = lambda chat, entry: self.signs.stirred(seat, chat, entry)
 
     def left(self, seat: Seat) -> None:

@@ -52,16 +52,18 @@ class Offer(Enum):
 class Place:
     """Of one chat on one connection. `since`: the entry that let the user in last. `ahead`: what was heard of.
 
-    `is_member`: as far as the device has been told.
+    `is_member`: as far as the device has been told. `had_room`: it listened to the chat's channel when it was told
+    that its user was taken out.
     """
 
-    __slots__ = ("ahead", "is_member", "is_reading", "position", "since")
+    __slots__ = ("ahead", "had_room", "is_member", "is_reading", "position", "since")
 
     def __init__(self, position: int, since: int = NOT_SEEN) -> None:
         self.position = position
         self.since = since
         self.ahead = 0
         self.is_member = True
+        self.had_room = False
         self.is_reading = False
 
     @property
@@ -86,7 +88,7 @@ class Place:
 
 
 def _nowhere(_: ChatId) -> None:
-    """It listens to no large chat."""
+    """It listens to no large chat, and never did."""
 
 
 def _unstirred(_: ChatId, __: Entry) -> None:
@@ -97,7 +99,8 @@ def _unstirred(_: ChatId, __: Entry) -> None:
 class Seat:
     """`epoch`: of the last route that it had here. Not routed: nobody finds it now. Not live: it resumes, and what comes meanwhile is only noted.
 
-    `left`: told of a chat that its user was taken out of. `stirred`: of every entry after which somebody may see other
+    `left`: told of a chat that its user was taken out of. `returned`: of a large one that he is in again; whoever said
+    so before may have found it still listening. `stirred`: of every entry after which somebody may see other
     things than before. `looks`: what it has asked to be told of; None as long as that is nothing.
     """
 
@@ -112,6 +115,7 @@ class Seat:
         "left",
         "looks",
         "places",
+        "returned",
         "rooms",
         "stirred",
         "told",
@@ -129,6 +133,7 @@ class Seat:
         self.places: dict[ChatId, Place] = {}
         self.rooms: dict[ChatId, None] = {}
         self.left: Callable[[ChatId], None] = _nowhere
+        self.returned: Callable[[ChatId], None] = _nowhere
         self.stirred: Callable[[ChatId, Entry], None] = _unstirred
         self.looks: Looks | None = None
         self.told: dict[str, int] | None = None
@@ -180,7 +185,10 @@ class Seat:
         place.is_member = entry.kind is not Kind.LEAVE
         place.since = entry.sequence if place.is_member else NOT_SEEN
         if not place.is_member:
+            place.had_room |= chat in self.rooms
             self.left(chat)
+        elif place.had_room:
+            self.returned(chat)
 
     def behind(self) -> list[ChatId]:
         return [chat for chat, place in self.places.items() if place.is_behind]

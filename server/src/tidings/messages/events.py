@@ -30,7 +30,10 @@ def encode(event: Committed) -> bytes:
 
 def decode(payload: bytes) -> Committed:
     """Raises `msgspec.DecodeError` for what is none."""
-    return _decoder.decode(payload)
+    try:
+        return _decoder.decode(payload)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def kafka_key(chat: ChatKey) -> bytes:

@@ -136,4 +136,7 @@ def encode(words: tuple[Word, ...]) -> bytes:
 
 def decode(payload: bytes) -> tuple[Word, ...]:
     """Raises `msgspec.DecodeError` for what is none."""
-    return _decoder.decode(payload)
+    try:
+        return _decoder.decode(payload)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error

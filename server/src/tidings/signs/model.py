@@ -83,4 +83,7 @@ def encode(sign: Sign) -> bytes:
 
 def decode(payload: bytes) -> Sign:
     """Raises `msgspec.DecodeError` for what is none."""
-    return _decoder.decode(payload)
+    try:
+        return _decoder.decode(payload)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error

@@ -114,6 +114,42 @@ def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(p
     play_post(scene)
 
 
+def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_twice(
+    play_post: PlayPost,
+) -> None:
+    """Everybody who reads ranges is busy, as in a storm. When its turn comes, the resume is at the same range."""
+
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway()
+        ben = await here.live(BEN)
+        await flush(post)
+        missed = await post.say(chat, ANNA, "nobody is found")
+        seat, ranges, gate, senders = here.seat(BEN), here.routed.ranges, asyncio.Event(), 0
+        honest = ranges._sending.range
+
+        async def late(*given: Any) -> None:
+            nonlocal senders
+            senders += 1
+            await gate.wait()
+            await honest(*given)
+
+        ranges._sending.range = late  # type: ignore[method-assign,assignment]
+        ranges._crew._working = ranges._crew._at_once
+        seat.places[chat.chat].hear(missed)
+        ranges.start(seat, chat.chat)
+        seat.is_routed = False
+        here.routed.resuming.again(seat)
+        await until(lambda: senders == 1, WITHIN_S)
+        turn = asyncio.create_task(ranges._crew._run())
+        await until(lambda: turn.done() or senders == 2, WITHIN_S)
+        gate.set()
+        await until(lambda: seat.is_live and turn.done(), WITHIN_S)
+        assert ben.sequences(chat) == list(range(1, missed + 1))
+
+    play_post(scene)
+
+
 def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up(play_post: PlayPost) -> None:
     """Nothing is awaited for who is gone: a loop that waits for him to catch up would be the process's last."""
 

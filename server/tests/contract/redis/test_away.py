@@ -102,3 +102,25 @@ async def test_a_node_that_became_a_replica_is_left_for_whoever_bears_its_name_n
         await heard.standing(2)
         assert heard.shape == "SLS"
         assert await eventually(lambda: redis.write("SET", key, 2), RedisError) == b"OK"
+
+
+@pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
+async def test_a_command_that_came_too_early_takes_the_connection_from_nobody(
+    servers: Servers, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gave up waiting for the connection in the moment in which that stood. On a busy machine many do, each time."""
+    async with client(servers.options, **QUICK) as redis:
+        key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
+        await redis.subscribe(key, heard)
+        (link,) = redis._nodes.links()
+        with monkeypatch.context() as too_early:
+            too_early.setattr(link, "submit", _not_in_time)
+            with pytest.raises(UnreachableError):
+                await redis.write("SET", key, 1)
+        assert link.is_standing
+        assert await redis.publish(key, b"x") == 1
+        await until(lambda: heard.shape == "Sm")
+
+
+def _not_in_time(*_: object) -> None:
+    raise UnreachableError("127.0.0.1:6379: not connected in time")

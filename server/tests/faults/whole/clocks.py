@@ -16,11 +16,11 @@ _KINDS: tuple[ProcessKind, ...] = ("delivery", "relay", "gateway")
 async def inflict(doing: Doing) -> None:
     """A gateway stays within the life of the tokens, which is as far as its clock may be wrong and let anybody in."""
     stand = doing.stand
-    for _ in doing.times(1, 5):
+    for _ in doing.rounds():
         for kind, offset_s in _JUMPS_S:
             doing.load.step(f"{kind} by {offset_s} s")
             await stand.replace(stand.running[kind][0], kind, TESTING_CLOCK_OFFSET_S=offset_s)
-            await doing.load.sent_more(20, 60)
+            await doing.load.sent_more(20)
         for kind in _KINDS:
             await stand.renew(*[kind] * len(stand.running[kind]))
 

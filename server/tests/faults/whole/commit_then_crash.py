@@ -8,14 +8,14 @@ _NOBODY = "127.0.0.1:9"
 async def inflict(doing: Doing) -> None:
     """A gateway that reaches no broker commits and acknowledges, as promised, and has all of it still to publish."""
     stand = doing.stand
-    for _ in doing.times(2, 20):
+    for _ in doing.rounds(2):
         (mute,) = await stand.start("gateway", KAFKA_BOOTSTRAP_SERVERS=_NOBODY)
         for device in list(doing.load.light_devices())[::3]:
             device.cut()
-        await doing.load.sent_more(30, 60)
+        await doing.load.sent_more(30)
         doing.load.step("kill -9 of what has committed and not published")
         await stand.kill(mute)
-        await doing.load.sent_more(10, 30)
+        await doing.load.sent_more(10)
 
 
 FAULT = Fault(

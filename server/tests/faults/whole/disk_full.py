@@ -13,15 +13,15 @@ async def inflict(doing: Doing) -> None:
     """No file of the process may grow: to it that is a disk without room, and needs no disk of that size."""
     fleet = doing.stand.city.fleet
     (broker,) = [each for each in fleet.status() if each.node.engine is Engine.KAFKA]
-    for _ in doing.times(1, 5):
+    for _ in doing.rounds():
         pid = fleet.find(broker.node.name).pid.pid
         _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         doing.load.step("the broker's disk is full")
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (_NO_ROOM_BYTES, hard))
-        await doing.load.sent_more(40, 60)
+        await doing.load.sent_more(40)
         doing.load.step("there is room again")
         await asyncio.to_thread(fleet.restart, broker.node.name)
-        await doing.load.sent_more(10, 60)
+        await doing.load.sent_more(10)
 
 
 FAULT = Fault(
@@ -29,5 +29,4 @@ FAULT = Fault(
     invariant="Sends are acknowledged without Kafka, and what it did not take is delivered once it is back.",
     fault="the broker can't write a byte more, while people go on; then it is started again on its own log",
     inflict=inflict,
-    heals_within_s=120.0,
 )

@@ -8,28 +8,32 @@ from faults.whole.fault import Doing, Fault
 from faults.whole.stand import passed
 
 _KINDS: tuple[ProcessKind, ...] = ("relay", "delivery", "gateway")
-_SHORT_S, _LONG_S = 8.0, 45.0
+_SHORT_LEASES = {"GATEWAY_LEASE_S": "4", "GATEWAY_RENEW_EVERY_S": "1.3", "RELAY_LEASE_S": "4"}
+_SHORT_S, _LONG_S = 8.0, 20.0
+"""Longer than any lease; and shorter than a process takes for a sign that it hangs, and ends itself."""
 
 
 async def inflict(doing: Doing) -> None:
     """A second one of each is there to take over."""
     stand = doing.stand
-    added = await stand.start("relay", "delivery")
-    for kind in _KINDS:
+    await stand.renew("gateway", "gateway", "relay", **_SHORT_LEASES)
+    added = await stand.start("relay", "delivery", **_SHORT_LEASES)
+    for turn in doing.rounds(len(_KINDS)):
+        kind = _KINDS[turn % len(_KINDS)]
         frozen = stand.running[kind][0]
         doing.load.step(f"SIGSTOP {kind}")
         frozen.popen.send_signal(signal.SIGSTOP)
         await passed(_SHORT_S if doing.is_short else _LONG_S)
         frozen.popen.send_signal(signal.SIGCONT)
-        await doing.load.sent_more(20, 60)
+        await doing.load.sent_more(20)
     for process in added:
         await stand.kill(process, signal.SIGTERM)
+    await stand.renew("gateway", "gateway", "relay")
 
 
 FAULT = Fault(
     name="freezes",
     invariant="Who slept through the end of his lease does no harm when he wakes: nothing lost, nothing twice.",
-    fault="SIGSTOP of a relay, a worker and a gateway for longer than the consumers' session (3 s), then SIGCONT",
+    fault="SIGSTOP of a relay, a worker and a gateway for longer than sessions (3 s) and leases (4 s) last, then SIGCONT",
     inflict=inflict,
-    heals_within_s=90.0,
 )

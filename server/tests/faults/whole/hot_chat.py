@@ -5,8 +5,9 @@ from tidings_harness.workload.scenario import SCENARIOS, Scenario
 
 
 async def inflict(doing: Doing) -> None:
-    doing.load.step("hot")
-    await doing.load.sent_more(400 if doing.is_short else 20_000, 60 if doing.is_short else 900)
+    for _ in doing.rounds():
+        doing.load.step("hot")
+        await doing.load.sent_more(600)
 
 
 FAULT = Fault(

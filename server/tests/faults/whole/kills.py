@@ -8,11 +8,11 @@ _KINDS: tuple[ProcessKind, ...] = ("gateway", "delivery", "relay", "api")
 
 
 async def inflict(doing: Doing) -> None:
-    for turn in doing.times(len(_KINDS), 10 * len(_KINDS)):
+    for turn in doing.rounds(len(_KINDS)):
         kind = _KINDS[turn % len(_KINDS)]
         doing.load.step(f"kill -9 {kind}")
         await doing.stand.replace(doing.stand.running[kind][0], kind)
-        await doing.load.sent_more(20, 30)
+        await doing.load.sent_more(20)
 
 
 FAULT = Fault(

@@ -1,19 +1,19 @@
 """Servers that break a promise on purpose, under a small load: the checker must say which one was broken."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from fixtures.city import City, ProcessKind
+from fixtures.city import ProcessKind
 
 from faults.whole.fault import Doing
 from faults.whole.restore import restore
-from faults.whole.stand import WHOLE, Stand, stand_on
+from faults.whole.stand import WHOLE, Stand
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.workload.scenario import Scenario
 
-_LOAD: Final = Scenario(groups=2, members=6, devices=2, speakers=3, rate=12)
+_LOAD: Final = Scenario(groups=2, members=6, devices=2, speakers=3, rate=20)
 _ENTRIES: Final = 150
 _QUIET_WITHIN_S: Final = 6.0
 _GATEWAYS: Final = ("gateway", "gateway")
@@ -55,17 +55,13 @@ class Caught:
         return self.rule in self.broken
 
 
-async def catch_all(city: City, names: Sequence[str], tell: Callable[[Caught], None]) -> list[Caught]:
+async def catch(stand: Stand, names: Sequence[str]) -> AsyncIterator[Caught]:
     """Mutants of a kind follow each other: a good one is put back only when the next is of another kind."""
-    found = []
-    async with stand_on(city) as stand:
-        for name, following in pairwise([*names, None]):
-            assert name is not None
-            found.append(await _catch(name, stand))
-            tell(found[-1])
-            if following and BREAKING[following].kinds != BREAKING[name].kinds:
-                await stand.renew(*BREAKING[name].kinds)
-    return found
+    for name, following in pairwise([*names, None]):
+        assert name is not None
+        yield await _catch(name, stand)
+        if following and BREAKING[following].kinds != BREAKING[name].kinds:
+            await stand.renew(*BREAKING[name].kinds)
 
 
 async def _catch(name: str, stand: Stand) -> Caught:
@@ -73,8 +69,8 @@ async def _catch(name: str, stand: Stand) -> Caught:
     if breaking.under is None:
         await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
     async with stand.load(_LOAD) as load:
-        await load.sent_more(_ENTRIES, 60)
+        await load.sent_more(_ENTRIES)
         if breaking.under is not None:
-            await breaking.under(Doing(stand=stand, load=load, is_short=True), TESTING_MUTANT=name)
+            await breaking.under(Doing(stand=stand, load=load), TESTING_MUTANT=name)
         verdict = await load.finish(_QUIET_WITHIN_S)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

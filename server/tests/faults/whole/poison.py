@@ -2,33 +2,51 @@
 
 import asyncio
 import os
+from contextlib import closing
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from faults.whole.fault import Doing, Fault
+from faults.whole.stand import within
 
-_POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b'{"tenant": 7}', b"[" * 5_000)
-
-
-def _poison(servers: str, topic: str, count: int) -> None:
-    producer = Producer({"bootstrap.servers": servers})
-    for number in range(count):
-        event = _POISON[number % len(_POISON)] if number % 2 else os.urandom(64)
-        producer.produce(topic, key=os.urandom(4), value=event)
-    producer.flush(30)
+_POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b"\x93\xa1\xff", b"\x93" * 5_000)
+"""The one before the last is an event whose tenant is no text."""
+_AT_ONCE = 50
 
 
 async def inflict(doing: Doing) -> None:
     city = doing.stand.city
-    for _ in doing.times(4, 40):
-        doing.load.step("50 poison events")
-        await asyncio.to_thread(_poison, city.kafka, city.space.topic_prefix + "messages", 50)
-        await doing.load.sent_more(10, 60)
+    topic = city.space.topic_prefix + "messages"
+    aside = await asyncio.to_thread(_records, city.kafka, topic + "-dead")
+    for _ in doing.rounds(4):
+        doing.load.step(f"{_AT_ONCE} poison events")
+        await asyncio.to_thread(_poison, city.kafka, topic)
+        aside += _AT_ONCE
+        await doing.load.sent_more(20)
+    await within(180, lambda: _records(city.kafka, topic + "-dead") >= aside, "all poison was set aside")
+
+
+def _poison(servers: str, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": servers})
+    for number in range(_AT_ONCE):
+        event = _POISON[number // 2 % len(_POISON)] if number % 2 else os.urandom(64)
+        producer.produce(topic, key=os.urandom(4), value=event)
+    producer.flush(60)
+
+
+def _records(servers: str, topic: str) -> int:
+    """How many stand in a topic."""
+    with closing(Consumer({"bootstrap.servers": servers, "group.id": "counts"})) as consumer:
+        partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        ends = [
+            consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=30) for each in partitions
+        ]
+    return sum(high - low for low, high in ends)
 
 
 FAULT = Fault(
     name="poison events",
-    invariant="What can't be read is set aside, and keeps nobody behind it from being delivered.",
+    invariant="What can't be read is set aside, all of it, and keeps nobody behind it from being delivered.",
     fault="bytes that are no event, 50 at a time, over all partitions of `messages`",
     inflict=inflict,
 )

@@ -5,30 +5,49 @@ import asyncio
 import httpx
 
 from faults.whole.fault import Doing, Fault
+from tidings_harness.workload.deeds import Group
 from tidings_harness.workload.scenario import Scenario
 from tidings_harness.workload.site import Rest
 
+_SHORT, _FULL = 40, 20
+
 
 async def inflict(doing: Doing) -> None:
+    """In all chats at once; each member as often as he may come back."""
     rest = Rest(doing.stand.site)
+    removed = 0
     try:
-        for turn in doing.times(20, 600):
-            group = doing.load.groups[turn % len(doing.load.groups)]
-            victims = group.members[len(group.speakers) :]
-            who = victims[turn % len(victims)]
-            try:
-                await rest.remove(group.chat, group.owner, who)
-                await rest.add(group.chat, group.owner, who)
-            except httpx.HTTPError:
-                await asyncio.sleep(0.1)
+        for _ in doing.rounds():
+            doing.load.step("members are removed and come back")
+            count = _SHORT if doing.is_short else _FULL
+            removed += sum(await asyncio.gather(*(_race(rest, g, count) for g in doing.load.groups)))
+            await doing.load.sent_more(20)
     finally:
         await rest.close()
+    assert removed >= _SHORT, f"only {removed} members were removed"
+
+
+async def _race(rest: Rest, group: Group, count: int) -> int:
+    """How many were removed and have come back."""
+    done = 0
+    for _ in range(count):
+        who = next(group.to_remove, None)
+        if who is None:
+            break
+        try:
+            await rest.remove(group.chat, group.owner, who)
+            await rest.add(group.chat, group.owner, who)
+            done += 1
+        except httpx.HTTPError:
+            await asyncio.sleep(0.1)
+    return done
 
 
 FAULT = Fault(
     name="removal race",
     invariant="Each device gets exactly the entries of its user's intervals, whatever was in flight at their ends.",
-    fault="members removed and added again, many times, while all chats are busy",
+    fault="members removed and added again at once, in all chats side by side, while these are busy",
     inflict=inflict,
-    scenario=Scenario(groups=3, members=20, devices=2, rate=15),
+    scenario=Scenario(groups=2, members=25, devices=2, crowd=104, rate=15, churns=False),
+    full_scenario=Scenario(groups=4, members=90, devices=2, crowd=180, rate=4, churns=False),
 )

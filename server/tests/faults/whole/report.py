@@ -1,19 +1,35 @@
 """The tables of `docs/explanation/faults.md`, written between their marks; the prose around them is by hand."""
 
+import os
+import platform
 import re
+import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+
+import psutil
 
 from faults.whole.catalogue import FAULTS
 from faults.whole.fault import Outcome
 from faults.whole.mutants import Caught
 
+_GIB = 2**30
 
-def write(path: Path, outcomes: Sequence[Outcome], caught: Sequence[Caught]) -> None:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    is_short: bool
+    took_s: float
+
+
+def write(path: Path, run: Run, outcomes: Sequence[Outcome], caught: Sequence[Caught]) -> None:
     """What was not run keeps its table."""
     text = path.read_text()
     if outcomes:
-        text = _between("faults", _faults(outcomes), text)
+        lines = [_said_of(run, outcomes), "", *_faults(outcomes)]
+        text = _between("short" if run.is_short else "full", lines, text)
     if caught:
         text = _between("servers", _servers(caught), text)
     path.write_text(text)
@@ -24,14 +40,37 @@ def _between(mark: str, lines: Sequence[str], text: str) -> str:
     return re.sub(rf"<!-- {mark} -->.*?<!-- end -->", lambda _: table, text, flags=re.DOTALL)
 
 
+def _said_of(run: Run, outcomes: Sequence[Outcome]) -> str:
+    deliveries = sum(each.verdict.deliveries for each in outcomes)
+    lost = sum(each.verdict.lost for each in outcomes)
+    doubled = sum(each.verdict.doubled for each in outcomes)
+    return (
+        f"{len(outcomes)} faults, {deliveries:,} deliveries checked, {lost} lost, {doubled} doubled, in "
+        f"{run.took_s / 60:.1f} minutes on {_machine()}; commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}."
+    )
+
+
+def _machine() -> str:
+    gib = psutil.virtual_memory().total / _GIB
+    return f"{os.cpu_count()} cores ({platform.machine()}), {gib:.0f} GiB, Python {platform.python_version()}"
+
+
+def _commit() -> str:
+    told = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    )
+    return told.stdout.strip() or "unknown"
+
+
 def _faults(outcomes: Sequence[Outcome]) -> list[str]:
     told = {fault.name: fault for fault in FAULTS}
     return [
-        "| fault | what is done | what must hold | deliveries | lost | doubled | healed in |",
-        "|---|---|---|---|---|---|---|",
+        "| fault | what is done | what must hold | deliveries | devices | lost | doubled | healed in |",
+        "|---|---|---|---|---|---|---|---|",
         *(
             f"| {each.name} | {told[each.name].fault} | {told[each.name].invariant} "
-            f"| {each.verdict.deliveries:,} | {each.verdict.lost} | {each.verdict.doubled} | {each.healed_s:.1f} s |"
+            f"| {each.verdict.deliveries:,} | {each.verdict.devices:,} | {each.verdict.lost} | {each.verdict.doubled} "
+            f"| {each.healed_s:.1f} s |"
             for each in outcomes
         ),
     ]

@@ -24,7 +24,7 @@ _WAIT_S: Final = 1.0
 
 
 async def inflict(doing: Doing) -> None:
-    for turn in doing.times(1, 3):
+    for turn in doing.rounds():
         await restore(doing, turn)
 
 
@@ -36,13 +36,13 @@ async def restore(doing: Doing, turn: int = 0, **changes: str) -> None:
     at = datetime.now(UTC)
     load.step("the tables are copied")
     await asyncio.to_thread(_copy, stand.city, copy)
-    await load.sent_more(60, 60)
+    await load.sent_more(60)
     load.step("everything is stopped, and the copy put back")
     await _stop_all(stand)
     _put_back(stand.city, copy)
     await asyncio.to_thread(_finish, stand.city, at)
     await stand.start(*WHOLE, **changes)
-    await load.sent_more(40, 60)
+    await load.sent_more(40)
 
 
 async def _stop_all(stand: Stand) -> None:

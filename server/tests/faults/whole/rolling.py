@@ -11,7 +11,7 @@ _KINDS: tuple[ProcessKind, ...] = ("api", "delivery", "relay", "gateway")
 
 async def inflict(doing: Doing) -> None:
     stand = doing.stand
-    for _ in doing.times(1, 5):
+    for _ in doing.rounds():
         for kind in _KINDS:
             for old in list(stand.running[kind]):
                 doing.load.step(f"restart {kind}")

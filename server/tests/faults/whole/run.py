@@ -6,12 +6,16 @@ Tells a line for each; the last line is JSON for programs. Exit code 1 if anythi
 import argparse
 import asyncio
 import json
+import shutil
+import signal
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 import uvloop
@@ -19,23 +23,77 @@ from fixtures.city import SHORT_SESSION, City, city_on
 
 from faults.whole.catalogue import FAULTS
 from faults.whole.fault import Doing, Fault, Outcome
-from faults.whole.mutants import BREAKING, Caught, catch_all
-from faults.whole.report import write
+from faults.whole.mutants import BREAKING, Caught, catch
+from faults.whole.report import Run, write
 from faults.whole.stand import Stand, stand_on
+from tidings.engines import dynoxide
 from tidings.engines.cache import user_cache
 from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.model import DynamoKind, Engine, Wish
+
+FULL_DELIVERIES = 5_200_000
+_TOLD = 10
+_REPOSITORY = Path(__file__).parents[4]
 
 
-async def inflicted(fault: Fault, stand: Stand, *, is_short: bool) -> Outcome:
+@dataclass
+class Trial:
+    """What is to be done, and what came of it. `deliveries`: of each fault; 0: the short form."""
+
+    faults: list[Fault]
+    mutants: list[str]
+    deliveries: int
+    keep: Path | None
+    outcomes: list[Outcome] = field(default_factory=list)
+    caught: list[Caught] = field(default_factory=list)
+
+    def on_all_grounds(self) -> None:
+        """Mutants come where the single broker is, after the faults that need no more."""
+        for brokers in sorted({1} | {fault.brokers for fault in self.faults}):
+            faults = [fault for fault in self.faults if fault.brokers == brokers]
+            mutants = self.mutants if brokers == 1 else []
+            if faults or mutants:
+                with ground(brokers) as city:
+                    uvloop.run(self._on(city, faults, mutants))
+
+    async def _on(self, city: City, faults: Sequence[Fault], mutants: Sequence[str]) -> None:
+        """On one installation, as long as it can be broken no further than its faults are meant to."""
+        left = list(faults)
+        while left or mutants:
+            async with stand_on(city) as stand:
+                while left:
+                    outcome = await self._tried(left.pop(0), stand)
+                    if outcome.error:
+                        break
+                else:
+                    async for caught in catch(stand, mutants):
+                        self.caught.append(caught)
+                        tell_caught(caught)
+                    return
+
+    async def _tried(self, fault: Fault, stand: Stand) -> Outcome:
+        began = time.monotonic()
+        try:
+            outcome = await inflicted(fault, stand, self.deliveries)
+        except Exception:  # noqa: BLE001 - the others are to be tried all the same; it is told, and counts as broken
+            outcome = Outcome(name=fault.name, error=traceback.format_exc(), took_s=time.monotonic() - began)
+        self.outcomes.append(outcome)
+        tell(outcome)
+        if self.keep and not outcome.is_good:
+            _keep(stand, self.keep / fault.name.replace(" ", "-"))
+        return outcome
+
+
+async def inflicted(fault: Fault, stand: Stand, deliveries: int) -> Outcome:
     began = time.monotonic()
-    scenario = fault.scenario if is_short else fault.full_scenario or fault.scenario
-    async with stand.load(scenario) as load:
-        await load.sent_more(20, 60)
-        await fault.inflict(Doing(stand=stand, load=load, is_short=is_short))
+    async with stand.load(fault.full_scenario if deliveries else fault.scenario) as load:
+        await load.sent_more(20)
+        await fault.inflict(Doing(stand=stand, load=load, deliveries=deliveries))
         load.step("the fault is over")
         notes = await stand.mend()
         healed_s = await load.caught_up(fault.heals_within_s)
+        if healed_s == inf:
+            notes += load.behind()[:_TOLD]
         verdict = await load.finish(fault.heals_within_s)
     return Outcome(
         name=fault.name,
@@ -44,26 +102,6 @@ async def inflicted(fault: Fault, stand: Stand, *, is_short: bool) -> Outcome:
         took_s=time.monotonic() - began,
         notes=tuple(notes),
     )
-
-
-async def all_of(faults: Sequence[Fault], city: City, options: argparse.Namespace) -> list[Outcome]:
-    """On one installation, as long as it can be broken no further than its faults are meant to."""
-    outcomes: list[Outcome] = []
-    while len(outcomes) < len(faults):
-        async with stand_on(city) as stand:
-            for fault in faults[len(outcomes) :]:
-                outcomes.append(await _tried(fault, stand, options))
-                tell(outcomes[-1])
-                if outcomes[-1].error:
-                    break
-    return outcomes
-
-
-async def _tried(fault: Fault, stand: Stand, options: argparse.Namespace) -> Outcome:
-    try:
-        return await inflicted(fault, stand, is_short=options.short)
-    except Exception:  # noqa: BLE001 - the others are to be tried all the same; it is told, and counts as broken
-        return Outcome(name=fault.name, error=traceback.format_exc())
 
 
 def tell(outcome: Outcome) -> None:
@@ -92,57 +130,80 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
+def _keep(stand: Stand, where: Path) -> None:
+    """The histories, and what each process said."""
+    where.mkdir(parents=True, exist_ok=True)
+    for history in stand.city.directory.glob("history-*"):
+        shutil.copytree(history, where / history.name, dirs_exist_ok=True)
+    for number, process in enumerate(stand.city.started):
+        lines = [json.dumps(line) for line in process.lines]
+        (where / f"process-{number}.log").write_text("\n".join([*lines, process.stderr]))
+
+
 @contextmanager
-def ground(brokers: int = 1) -> Iterator[City]:
+def ground(brokers: int) -> Iterator[City]:
+    """dynoxide if it is built: it is much the quicker one."""
+    cache = user_cache()
+    dynamo: DynamoKind = "dynoxide" if dynoxide.is_installed(cache) else "local"
+    wish = Wish(
+        engines=frozenset(Engine),
+        dynamo=dynamo,
+        kafka_brokers=brokers,
+        kafka_behind_proxy=True,
+        kafka_extra=SHORT_SESSION,
+    )
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
-        fleet = Fleet(Path(place) / "engines", user_cache(), dies_with_us=True)
+        fleet = Fleet(Path(place) / "engines", cache, dies_with_us=True)
         try:
-            fleet.start(
-                Wish(
-                    engines=frozenset(Engine),
-                    dynamo="dynoxide",
-                    kafka_brokers=brokers,
-                    kafka_extra=SHORT_SESSION,
-                )
-            )
-            with city_on(fleet, "dynoxide", Path(place)) as city:
+            fleet.start(wish)
+            with city_on(fleet, dynamo, Path(place)) as city:
                 asyncio.run(city.found())
                 yield city
         finally:
             fleet.stop()
 
 
-def wanted(names: Sequence[str]) -> list[Fault]:
-    return [fault for fault in FAULTS if not names or any(name in fault.name for name in names)]
+def wanted(options: argparse.Namespace) -> Trial:
+    """A part of a name chooses what has it, faults and mutants; without any it is all of them."""
+    names = options.names or [""]
+    faults = [fault for fault in FAULTS if any(name in fault.name for name in names)]
+    mutants = [mutant for mutant in BREAKING if any(name in mutant for name in names)]
+    if options.mutants == "only":
+        faults = []
+    elif options.mutants == "without":
+        mutants = []
+    share = 0 if options.short else -(-options.deliveries // max(len(faults), 1))
+    return Trial(faults, mutants, share, options.keep)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="parts of faults' names, or mutants; none: all")
+    parser.add_argument("names", nargs="*", help="parts of names of faults or mutants; none: all")
     parser.add_argument("--short", action="store_true", help="seconds of each, as in CI")
+    parser.add_argument(
+        "--deliveries", type=int, default=FULL_DELIVERIES, help="of the full form, over all faults"
+    )
     parser.add_argument("--mutants", choices=("with", "without", "only"), default="with")
-    parser.add_argument("--write", type=Path, help="a page whose tables are to tell of this run")
+    parser.add_argument(
+        "--write", type=Path, help="a page of the repository whose tables are to tell of this run"
+    )
+    parser.add_argument("--keep", type=Path, help="a folder for histories and logs of what broke")
     options = parser.parse_args()
-    outcomes: list[Outcome] = []
-    caught: list[Caught] = []
-    chosen = wanted(options.names) if options.mutants != "only" else []
-    for brokers in sorted({fault.brokers for fault in chosen}):
-        with ground(brokers) as city:
-            outcomes += uvloop.run(all_of([f for f in chosen if f.brokers == brokers], city, options))
-    if options.mutants != "without":
-        with ground() as city:
-            named = [name for name in BREAKING if name in options.names]
-            caught = uvloop.run(catch_all(city, named or list(BREAKING), tell_caught))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all it has started ends with it
+    trial, began = wanted(options), time.monotonic()
+    trial.on_all_grounds()
     if options.write:
-        write(options.write, outcomes, caught)
+        run = Run(is_short=options.short, took_s=time.monotonic() - began)
+        write(_REPOSITORY / options.write, run, trial.outcomes, trial.caught)
     figures = {
-        "faults": len(outcomes),
-        "deliveries": sum(each.verdict.deliveries for each in outcomes),
-        "lost": sum(each.verdict.lost for each in outcomes),
-        "doubled": sum(each.verdict.doubled for each in outcomes),
-        "broken": sum(not each.is_good for each in outcomes),
-        "mutants": len(caught),
-        "mutants_missed": sum(not each.is_caught for each in caught),
+        "faults": len(trial.outcomes),
+        "deliveries": sum(each.verdict.deliveries for each in trial.outcomes),
+        "lost": sum(each.verdict.lost for each in trial.outcomes),
+        "doubled": sum(each.verdict.doubled for each in trial.outcomes),
+        "broken": sum(not each.is_good for each in trial.outcomes),
+        "mutants": len(trial.caught),
+        "mutants_missed": sum(not each.is_caught for each in trial.caught),
+        "seconds": round(time.monotonic() - began),
     }
     say(json.dumps(figures))
     return 1 if figures["broken"] or figures["mutants_missed"] else 0

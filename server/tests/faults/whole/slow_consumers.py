@@ -1,26 +1,47 @@
 """Devices that stop reading: they are closed and come back, and nobody else is slowed down."""
 
+import asyncio
+from itertools import islice
+
 from faults.whole.fault import Doing, Fault
-from faults.whole.stand import passed
+from faults.whole.stand import within
+from tidings_harness.workload.light import LightDevice
 from tidings_harness.workload.scenario import Scenario
+
+_EVERY = 4
+_SMALL = {"GATEWAY_SEND_BOUND_BYTES": "32768", "GATEWAY_KERNEL_SEND_BYTES": "8192"}
+"""So that a few hundred kilobytes are more than a gateway holds for somebody."""
 
 
 async def inflict(doing: Doing) -> None:
-    for turn in doing.times(2, 20):
-        slow = [device for number, device in enumerate(doing.load.light_devices()) if number % 4 == turn % 4]
+    await doing.stand.renew("gateway", "gateway", **_SMALL)
+    for turn in doing.rounds(2):
+        slow = list(islice(doing.load.light_devices(), turn % _EVERY, None, _EVERY))
         doing.load.step(f"{len(slow)} devices stop reading")
-        for device in slow:
-            device.pause()
-        await passed(6 if doing.is_short else 40)
-        for device in slow:
-            device.unpause()
-        await doing.load.sent_more(20, 30)
+        await _closed(doing, slow)
+        await doing.load.sent_more(20)
+    await doing.stand.renew("gateway", "gateway")
+
+
+async def _closed(doing: Doing, slow: list[LightDevice]) -> None:
+    """Until the gateways have given up most of them: some may have been closed for another reason."""
+    wanted = await asyncio.to_thread(_given_up, doing) + len(slow) // 2
+    for device in slow:
+        device.pause()
+    await within(180, lambda: _given_up(doing) >= wanted, "most of those who did not read were closed")
+    for device in slow:
+        device.unpause()
+
+
+def _given_up(doing: Doing) -> float:
+    return sum(each.metric("socket_slow_total") for each in doing.stand.running["gateway"])
 
 
 FAULT = Fault(
     name="slow consumers",
     invariant="A device that does not read is never silently left out: it is closed, and resumes.",
-    fault="a quarter of the devices stops reading their sockets for a while, others in each round",
+    fault="a quarter of the devices stop reading until the gateways have given up most of them; others in each round",
     inflict=inflict,
-    scenario=Scenario(groups=2, members=20, devices=2, rate=30, text_bytes=2_000),
+    scenario=Scenario(groups=2, members=20, devices=2, rate=20, text_bytes=3_500),
+    full_scenario=Scenario(groups=2, members=60, devices=2, rate=12, text_bytes=3_500),
 )

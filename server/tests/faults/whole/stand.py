@@ -5,7 +5,7 @@ import functools
 import signal
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from tidings_harness.workload.scenario import Scenario
 from tidings_harness.workload.site import Site
 
 _TRIES: Final = 4
+_ASKED_EVERY_S: Final = 0.3
 WHOLE: Final[tuple[ProcessKind, ...]] = ("gateway", "gateway", "delivery", "relay", "api")
 
 
@@ -114,3 +115,13 @@ def _ready(process: CityProcess) -> None:
 async def passed(seconds: float) -> None:
     """A fault holds for so long: it is time that does the harm, not an event to wait for."""
     await asyncio.sleep(seconds)
+
+
+async def within(seconds: float, holds: Callable[[], bool], what: str) -> None:
+    """`holds` asks other processes, and is asked in a thread."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await asyncio.to_thread(holds):  # noqa: ASYNC110 - it is other processes that change
+                await asyncio.sleep(_ASKED_EVERY_S)
+    except TimeoutError:
+        raise AssertionError(f"not within {seconds} s: {what}") from None

@@ -7,14 +7,14 @@ from faults.whole.fault import Doing, Fault
 
 async def inflict(doing: Doing) -> None:
     city = doing.stand.city
-    for turn in doing.times(3, 20):
+    for turn in doing.rounds(3):
         if turn % 3 != 1:
             doing.load.step("FLUSHALL")
             await asyncio.to_thread(city.flush_redis)
         if turn % 3 != 0:
             doing.load.step("Kafka's log deleted")
             await asyncio.to_thread(city.delete_kafka_log)
-        await doing.load.sent_more(20, 30)
+        await doing.load.sent_more(20)
 
 
 FAULT = Fault(

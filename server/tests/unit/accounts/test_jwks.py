@@ -229,6 +229,11 @@ def test_keys_that_can_not_be_used_are_passed_over(jwk: Any) -> None:
     assert list(read_jwks(json.dumps({"keys": [jwk, USABLE]}).encode())) == [USABLE["kid"]]
 
 
+def test_a_document_that_is_no_text_is_refused() -> None:
+    with pytest.raises(BadKeyError):
+        read_jwks(b'{"keys": "\xff"}')
+
+
 def test_the_number_of_keys_is_bounded() -> None:
     with pytest.raises(BadKeyError):
         read_jwks(json.dumps({"keys": [USABLE] * 51}).encode())

@@ -27,6 +27,7 @@ def test_a_chunk_is_read() -> None:
         b"{",
         b"[]",
         b'{"tenant":"acme"}',
+        b'{"tenant":"\xff","job":"a","chunk":3}',
         b'{"tenant":"acme","job":"a#b","chunk":3}',
         b'{"tenant":"_system","job":"a","chunk":3}',
         b'{"tenant":"acme","job":"a","chunk":-1}',

@@ -32,3 +32,8 @@ def test_words_come_as_they_were_said() -> None:
 def test_half_a_word_is_none() -> None:
     with pytest.raises(msgspec.DecodeError):
         decode(encode(WORDS)[:-1])
+
+
+def test_a_word_that_is_no_text_is_none() -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode(encode(WORDS).replace(ANNA.encode(), b"\xff" * len(ANNA)))

@@ -30,7 +30,7 @@ class RedisSnapshots:
         try:
             found = await self._redis.read("GET", self._key(log), timeout_s=_TIMEOUT_S)
             return _decode(zlib.decompress(found)) if isinstance(found, bytes) else None
-        except (RedisError, msgspec.MsgspecError, zlib.error):
+        except (RedisError, msgspec.MsgspecError, UnicodeDecodeError, zlib.error):
             return None
 
     def write(self, log: LogId, view: View) -> None:

@@ -167,7 +167,8 @@ class Giving:
 
 
 def _ends(push: Push) -> dict[UserId, int]:
-    return {user: e.sequence for e in push.entries if e.kind is Kind.LEAVE for user in e.users}
+    """Where each is taken out first: what comes after he came back goes by his route, or is read."""
+    return {user: e.sequence for e in reversed(push.entries) if e.kind is Kind.LEAVE for user in e.users}
 
 
 def _is_taken_out(push: Push, at: int, user: UserId) -> bool:

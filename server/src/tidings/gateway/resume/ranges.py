@@ -21,7 +21,8 @@ from tidings.messages.history import Page
 PAGE = 200
 _NOT_HIS = frozenset({Code.CHAT_NOT_FOUND, Code.NOT_A_MEMBER})
 
-type _Job = tuple[Seat, ChatId]
+type _Job = tuple[Seat, ChatId, Place]
+"""With the place that it was found behind at: one that resumes before its turn comes has another, and needs no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class Ranges:
         place = seat.places.get(chat)
         if seat.is_live and place is not None and not place.is_reading and place.is_behind:
             place.is_reading = True
-            self._crew.add((seat, chat))
+            self._crew.add((seat, chat, place))
 
     async def catch_up(self, seat: Seat, chat: ChatId, place: Place) -> None:
         """Up to what was heard of, by what the user may see: his position jumps what he may not."""
@@ -92,10 +93,7 @@ class Ranges:
         await self._crew.settled(within_s)
 
     async def _work(self, job: _Job) -> None:
-        seat, chat = job
-        place = seat.places.get(chat)
-        if place is None:
-            return
+        seat, chat, place = job
         try:
             await self.catch_up(seat, chat, place)
         except TidingsError:

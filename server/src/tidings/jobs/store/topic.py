@@ -37,7 +37,7 @@ def decode(record: Record) -> ChunkRef:
     try:
         ref = _decoder.decode(record.value or b"")
         _key(ref)
-    except (msgspec.DecodeError, msgspec.ValidationError, KeyPartError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyPartError) as error:
         raise UndecodableError(str(error)) from error
     return ref
 

@@ -37,7 +37,7 @@ class RedisConfigNews:
             if isinstance(event, events.Message):
                 try:
                     tenant, inbox = _decode(event.payload)
-                except msgspec.DecodeError:
+                except (msgspec.DecodeError, UnicodeDecodeError):
                     return
                 forget(tenant, inbox)
 

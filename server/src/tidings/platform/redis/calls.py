@@ -77,9 +77,9 @@ class Calls:
     def _can_be_mended(self, error: RedisError, *, is_read: bool) -> bool:
         if isinstance(error, UnansweredError):
             return is_read and not error.is_late
-        if isinstance(error, UnreachableError) or (
-            isinstance(error, RefusedError) and error.word in _DOUBTFUL
-        ):
+        if isinstance(error, UnreachableError):
+            self._nodes.unreached()
+        elif isinstance(error, RefusedError) and error.word in _DOUBTFUL:
             self._nodes.doubt()
         return isinstance(error, MovedError | TryAgainError)
 

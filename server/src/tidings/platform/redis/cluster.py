@@ -60,6 +60,9 @@ class Cluster:
     def doubt(self) -> None:
         self._doubted.set()
 
+    def unreached(self) -> None:
+        self.doubt()
+
     async def settled(self) -> None:
         await self._settled.wait()
         if not self.is_known:

@@ -28,6 +28,9 @@ class Nodes(Protocol):
     def doubt(self) -> None:
         """An answer suggests that the nodes have changed their places."""
 
+    def unreached(self) -> None:
+        """A command could not be sent, or not in time."""
+
     async def settled(self) -> None:
         """Wait for the first try to reach them; raises what it met if they are still not known."""
 
@@ -63,6 +66,9 @@ class OneNode:
         if self._link.is_standing:
             self._link.reopen("it refuses writes")
             self._on_doubt()
+
+    def unreached(self) -> None:
+        """It is dialled again anyway. It may stand by now: to give it up would keep those from it who wait for it."""
 
     async def settled(self) -> None:
         await self._link.settled()

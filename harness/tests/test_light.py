@@ -1,0 +1,36 @@
+"""A light device comes back, whatever becomes of a connection: one that does not would look like a loss."""
+
+import asyncio
+from pathlib import Path
+
+from tidings_harness.history.writing import Recorder
+from tidings_harness.workload.ledger import Ledger
+from tidings_harness.workload.light import Frames, LightDevice
+from tidings_harness.workload.site import Site
+
+
+def test_a_device_whose_server_dies_in_the_middle_of_the_handshake_comes_again(tmp_path: Path) -> None:
+    """Three times: the first word that is read of it is the request, and then the connection ends."""
+
+    async def scene() -> None:
+        came = asyncio.Semaphore(0)
+
+        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.close()
+            came.release()
+
+        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+        address = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1/socket"
+        with Recorder(tmp_path, 1) as recorder:
+            ledger = Ledger(recorder)
+            site = Site(api="", sockets=[address], steady_socket=address, token=lambda user: user)
+            device = LightDevice(site, ledger, Frames(ledger), "anna", "light")
+            device.start({})
+            async with asyncio.timeout(60):
+                for _ in range(3):
+                    await came.acquire()
+            await device.stop()
+        server.close()
+
+    asyncio.run(scene())
