@@ -20,7 +20,7 @@ from tidings_harness.notices.report import as_page
 from tidings_harness.notices.workload import NoticeLoad, NoticeRun
 from tidings_harness.workload.site import Site, signer
 
-pytestmark = pytest.mark.deadline(400.0)
+pytestmark = pytest.mark.deadline(900.0)
 LONG_S = 120.0
 
 

@@ -16,7 +16,7 @@ from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings_sdk import Client, FileStore, MessageAdded, MessageChanged
 from tidings_sdk.session import Patience
 
-WITHIN_S = 60.0
+WITHIN_S = 150.0
 ALL_S = 240.0
 QUICK = Patience(backoff_first_s=0.05, backoff_longest_s=0.5)
 

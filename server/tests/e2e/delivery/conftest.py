@@ -3,7 +3,7 @@
 import pytest
 from e2e.delivery.watching import Names
 
-DEADLINE_S = 240.0
+DEADLINE_S = 600.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tidings.kernel.ids import new_ulid
 
-LONG_S = 60.0
+LONG_S = 150.0
 
 
 class Looker:

@@ -18,7 +18,7 @@ from tidings_sdk.events import LOG_EVENTS, Event, StateChanged
 from tidings_sdk.frames.reading import ChatRow, Entry
 
 _SOON = Patience(backoff_first_s=0.05, backoff_longest_s=0.3)
-LONG_S = 60.0
+LONG_S = 150.0
 
 
 class Watcher:

@@ -15,7 +15,7 @@ from tidings.engines.model import Engine
 from tidings.kernel.clock import time_text
 from tidings_sdk import State
 
-pytestmark = pytest.mark.deadline(300.0)
+pytestmark = pytest.mark.deadline(600.0)
 SPREAD_S = 6.0
 
 

@@ -11,7 +11,7 @@ from fixtures.phones import LONG_S, Phone, server_of
 
 from tidings_sdk import Refused, State
 
-pytestmark = pytest.mark.deadline(300.0)
+pytestmark = pytest.mark.deadline(600.0)
 
 
 async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fixtures.city import City
 
 _COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "trace"]
-LONG_S = 90.0
+LONG_S = 150.0
 
 
 class Told(NamedTuple):
