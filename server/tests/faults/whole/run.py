@@ -6,6 +6,7 @@ Tells a line for each; the last line is JSON for programs. Exit code 1 if anythi
 import argparse
 import asyncio
 import json
+import resource
 import shutil
 import signal
 import sys
@@ -176,7 +177,7 @@ def wanted(options: argparse.Namespace) -> Trial:
     return Trial(faults, mutants, share, options.keep)
 
 
-def main() -> int:
+def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names of faults or mutants; none: all")
     parser.add_argument("--short", action="store_true", help="seconds of each, as in CI")
@@ -188,14 +189,11 @@ def main() -> int:
         "--write", type=Path, help="a page of the repository whose tables are to tell of this run"
     )
     parser.add_argument("--keep", type=Path, help="a folder for histories and logs of what broke")
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all it has started ends with it
-    trial, began = wanted(options), time.monotonic()
-    trial.on_all_grounds()
-    if options.write:
-        run = Run(is_short=options.short, took_s=time.monotonic() - began)
-        write(_REPOSITORY / options.write, run, trial.outcomes, trial.caught)
-    figures = {
+    return parser.parse_args()
+
+
+def figures_of(trial: Trial) -> dict[str, int]:
+    return {
         "faults": len(trial.outcomes),
         "deliveries": sum(each.verdict.deliveries for each in trial.outcomes),
         "lost": sum(each.verdict.lost for each in trial.outcomes),
@@ -203,9 +201,22 @@ def main() -> int:
         "broken": sum(not each.is_good for each in trial.outcomes),
         "mutants": len(trial.caught),
         "mutants_missed": sum(not each.is_caught for each in trial.caught),
-        "seconds": round(time.monotonic() - began),
     }
-    say(json.dumps(figures))
+
+
+def main() -> int:
+    options, began = asked(), time.monotonic()
+    trial = wanted(options)
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))  # of all that it starts, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all it has started ends with it
+    trial.on_all_grounds()
+    took_s = time.monotonic() - began
+    if options.write:
+        run = Run(is_short=options.short, took_s=took_s)
+        write(_REPOSITORY / options.write, run, trial.outcomes, trial.caught)
+    figures = figures_of(trial)
+    say(json.dumps(figures | {"seconds": round(took_s)}))
     return 1 if figures["broken"] or figures["mutants_missed"] else 0
 
 
