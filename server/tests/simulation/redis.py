@@ -250,8 +250,13 @@ class SimRedis:
         return made
 
     async def at_chat(self, chat: ChatKey, hear: Hear) -> Subscription:
+        """Who gets no answer gives it up, as the client does: nothing is heard by it later."""
         made = Subscription(self._redis, self._network, chat.chat, self._process, hear)
-        await self._ask("subscribe", made.stand)
+        try:
+            await self._ask("subscribe", made.stand)
+        except BaseException:
+            made.close()
+            raise
         return made
 
 
