@@ -23,7 +23,7 @@ from tidings.gateway.pushing.rooms import Room, Rooms
 from tidings.gateway.resume.ranges import RangeOptions, Ranges
 from tidings.gateway.resume.run import Parts, ResumeOptions, Resuming
 from tidings.gateway.resume.sending import Sending
-from tidings.gateway.seat import Seat
+from tidings.gateway.seat import NOT_SEEN, Seat
 from tidings.gateway.signs.desk import Signs, SignWorld
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import TidingsError
@@ -135,6 +135,7 @@ class Routed:
         self.resuming.routed = self.signs.routed
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat, push.entries[-1].sequence))
+        self.giving.left_before = self._left_before
 
     def start(self) -> None:
         self._listening = self._world.ears.at_gateway(self._world.gateway, self._hear)
@@ -174,7 +175,26 @@ class Routed:
             self._removals.add((seat.key, seat.epoch))
             seat.epoch = 0
 
+    def _left_before(self, seat: Seat, chat: ChatId, at: int) -> None:
+        """He may have read of his leave in the log, then resumed by a row that did not know of it, and listen again.
+
+        The row is written by now. So he listens no more, and resumes: who is in again is let in by that.
+        """
+        place = seat.places.get(chat)
+        if place is not None and (not place.is_member or at < place.since < NOT_SEEN):
+            return
+        if not seat.is_live:
+            seat.ends = {**(seat.ends or {}), chat: at}
+            return
+        if place is not None:
+            place.is_member = False
+        self.rooms.leave(seat, chat)
+        self.resuming.again(seat)
+
     def _live(self, seat: Seat) -> None:
+        ends, seat.ends = seat.ends, None
+        for chat, at in (ends or {}).items():
+            self._left_before(seat, chat, at)
         self.signs.live(seat)
         self.inboxes.live(seat)
 

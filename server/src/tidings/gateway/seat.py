@@ -101,12 +101,14 @@ class Seat:
 
     `left`: told of a chat that its user was taken out of. `returned`: of a large one that he is in again; whoever said
     so before may have found it still listening. `stirred`: of every entry after which somebody may see other
-    things than before. `looks`: what it has asked to be told of; None as long as that is nothing.
+    things than before. `looks`: what it has asked to be told of; None as long as that is nothing. `ends`: leaves of
+    its user from large chats, which were pushed while it resumed.
     """
 
     __slots__ = (
         "connected",
         "drained",
+        "ends",
         "epoch",
         "is_gone",
         "is_live",
@@ -136,6 +138,7 @@ class Seat:
         self.returned: Callable[[ChatId], None] = _nowhere
         self.stirred: Callable[[ChatId, Entry], None] = _unstirred
         self.looks: Looks | None = None
+        self.ends: dict[ChatId, int] | None = None
         self.told: dict[str, int] | None = None
         self.drained: dict[ChatId, list[tuple[int, str]]] | None = None
 

@@ -1,10 +1,13 @@
 """People who are taken out of a large chat and let in again, faster than it is delivered."""
 
+import pytest
 from contract.gateway.test_order import large
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, PlayPost, Post
+from fixtures.post import WITHIN_S, Held, PlayPost, Post, Screen
 from fixtures.stage import ANNA, BEN, by
 
+from tidings.gateway.seat import NOT_SEEN
+from tidings.kernel.ids import ChatKey
 from tidings.routing.model import Push
 
 
@@ -52,3 +55,75 @@ def test_who_was_removed_from_a_large_chat_and_came_back_at_once_goes_on_hearing
         assert got == [back - 4, back - 3, back - 1, back, later]
 
     play_post(scene)
+
+
+def test_who_has_read_of_his_leave_before_his_row_knows_it_does_not_go_on_listening(
+    play_post: PlayPost,
+) -> None:
+    """He resumes by the row of before, from behind the leave: when it is delivered it is nothing new to him."""
+
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        here = await post.gateway()
+        anna = await here.live(ANNA)
+        left = await _removed(post, chat)
+        ben = await here.live(BEN, epoch=0, positions={chat.chat: left})
+        assert chat.chat in here.seat(BEN).rooms
+        await post.deliver()
+        await until(lambda: chat.chat not in here.seat(BEN).rooms, WITHIN_S)
+        await _hears_nothing(post, chat, anna, ben)
+
+    play_post(scene)
+
+
+@pytest.mark.parametrize("step", ["gateway.subscribed", "gateway.read", "gateway.sent"])
+def test_a_leave_that_is_delivered_while_he_resumes_by_the_row_of_before_ends_his_listening(
+    play_post: PlayPost, step: str
+) -> None:
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        pauses = Held()
+        here = await post.gateway(pauses)
+        anna = await here.live(ANNA)
+        left = await _removed(post, chat)
+        pauses.step = step
+        ben = here.open(BEN, epoch=0, positions={chat.chat: left})
+        await pauses.reached.wait()
+        await post.deliver()
+        await until(lambda: here.seat(BEN).ends == {chat.chat: left}, WITHIN_S)
+        pauses.let_on()
+        await until(lambda: ben.is_resumed and chat.chat not in here.seat(BEN).rooms, WITHIN_S)
+        await _hears_nothing(post, chat, anna, ben)
+
+    play_post(scene)
+
+
+def test_who_is_in_again_when_an_old_leave_comes_a_second_time_goes_on_listening(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        here = await post.gateway()
+        left = await _removed(post, chat)
+        await post.stage.manage.add(chat, by(ANNA), [BEN])
+        await post.deliver()
+        ben = await here.live(BEN, epoch=0, positions={chat.chat: left + 1})
+        here.routed._left_before(here.seat(BEN), chat.chat, left)
+        here.seat(BEN).places[chat.chat].since = NOT_SEEN
+        here.routed._left_before(here.seat(BEN), chat.chat, left)
+        await until(lambda: here.seat(BEN).is_live and chat.chat in here.seat(BEN).rooms, WITHIN_S)
+        later = await post.say(chat, ANNA, "with him")
+        await until(lambda: later in ben.sequences(chat), WITHIN_S)
+
+    play_post(scene)
+
+
+async def _removed(post: Post, chat: ChatKey) -> int:
+    """Committed, and nobody has heard of it yet."""
+    await post.stage.manage.remove(chat, by(ANNA), BEN)
+    ((_, entries),) = post.stage.told
+    return entries[-1].sequence
+
+
+async def _hears_nothing(post: Post, chat: ChatKey, anna: Screen, ben: Screen) -> None:
+    said = await post.say(chat, ANNA, "without him")
+    await until(lambda: said in anna.sequences(chat), WITHIN_S)
+    assert said not in ben.sequences(chat)

@@ -16,7 +16,7 @@ from tidings.gateway.pushing.rooms import Room
 from tidings.gateway.resume.ranges import Ranges
 from tidings.gateway.seat import STIRS, Offer, Seat
 from tidings.gateway.socket.ports import Socket
-from tidings.kernel.ids import ChatKey, DeviceKey, UserId
+from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
 from tidings.messages.model import Entry, Kind
 from tidings.routing.model import Addressee, Part, Push
 
@@ -43,7 +43,9 @@ class _Wanted(NamedTuple):
 
 @final
 class Giving:
-    """`away` and `grown` are told: who is not here, and who is to listen to a chat's own channel from now on."""
+    """Tells of who is not here, `away`; who is to listen to a chat's own channel from now on, `grown`; and whose leave,
+    at that sequence, is pushed only after he was shown it, or while he resumes, `left_before`.
+    """
 
     def __init__(
         self,
@@ -65,6 +67,7 @@ class Giving:
         self._tasks: set[asyncio.Task[None]] = set()
         self.away: Callable[[Away], None] = lambda _: None
         self.grown: Callable[[Seat, Push], None] = lambda _, __: None
+        self.left_before: Callable[[Seat, ChatId, int], None] = lambda _, __, ___: None
 
     def take(self, push: Push, room: Room | None = None) -> None:
         """Of each chat one at a time: two that are opened at once could overtake each other."""
@@ -138,7 +141,10 @@ class Giving:
         self._count(offer)
         if offer is Offer.GAP:
             self._ranges.start(seat, push.chat)
-        if push.is_large and push.parts and not _is_taken_out(push, last, seat.user):
+        if push.is_large and _is_taken_out(push, last, seat.user):
+            if offer is Offer.OLD or not seat.is_live:
+                self.left_before(seat, push.chat, last)
+        elif push.is_large and push.parts:
             self.grown(seat, push)
         return wanted._replace(first=max(first, before + 1)) if offer is Offer.NEXT else None
 
