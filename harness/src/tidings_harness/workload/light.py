@@ -4,7 +4,9 @@ It records each entry of each frame as it comes, repeats too; the SDK's own clie
 """
 
 import asyncio
+import os
 import random
+import socket
 from collections.abc import Mapping
 from typing import Final, final, override
 
@@ -32,6 +34,7 @@ from tidings_sdk.frames.watermarks import Ack
 
 _SDK: Final = "tidings-harness/0.1.0"
 _ACK_EVERY_S: Final = 1.0
+_PAUSED_BYTES: Final = 8 * 1024
 _MOST_WAIT_S: Final = 1.0
 _ENTRY: Final = b'{"entry":'
 _CACHED: Final = 512
@@ -107,9 +110,12 @@ class LightDevice(WSListener):
             self._transport.disconnect(graceful=False)
 
     def pause(self) -> None:
-        """Does not read any more, as a phone in a tunnel; the kernel's buffers fill."""
+        """Does not read any more, as a phone in a tunnel; the kernel's buffers fill, and no longer grow with the load."""
         if self._transport:
-            self._transport.underlying_transport.pause_reading()
+            transport = self._transport.underlying_transport
+            transport.pause_reading()
+            with socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno())) as same:
+                same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _PAUSED_BYTES)
 
     def unpause(self) -> None:
         if self._transport:
