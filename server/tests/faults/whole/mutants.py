@@ -26,7 +26,7 @@ class Breaking:
     kinds: tuple[ProcessKind, ...]
     rule: Rule
     under: Callable[..., Awaitable[None]] | None = None
-    """A fault without which it breaks nothing; it starts the mutants itself."""
+    """A fault without which it breaks nothing; it starts the mutants anew."""
 
 
 BREAKING: Final[dict[str, Breaking]] = {
@@ -56,18 +56,21 @@ class Caught:
 
 
 async def catch(stand: Stand, names: Sequence[str]) -> AsyncIterator[Caught]:
-    """Mutants of a kind follow each other: a good one is put back only when the next is of another kind."""
+    """Mutants of a kind follow each other: a good one is put back only when the next is of another kind.
+
+    One that was missed has a second chance: whether it does any harm in a short time is chance too.
+    """
     for name, following in pairwise([*names, None]):
         assert name is not None
-        yield await _catch(name, stand)
+        caught = await _catch(name, stand)
+        yield caught if caught.is_caught else await _catch(name, stand)
         if following and BREAKING[following].kinds != BREAKING[name].kinds:
             await stand.renew(*BREAKING[name].kinds)
 
 
 async def _catch(name: str, stand: Stand) -> Caught:
     breaking = BREAKING[name]
-    if breaking.under is None:
-        await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
+    await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
     async with stand.load(_LOAD) as load:
         await load.sent_more(_ENTRIES)
         if breaking.under is not None:

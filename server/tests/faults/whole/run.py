@@ -47,6 +47,8 @@ class Trial:
     keep: Path | None
     outcomes: list[Outcome] = field(default_factory=list)
     caught: list[Caught] = field(default_factory=list)
+    again: set[str] = field(default_factory=set)
+    """Could not be carried through at first, and were tried once more. What a fault has found is never tried again."""
 
     def on_all_grounds(self) -> None:
         """Mutants come where the single broker is, after the faults that need no more."""
@@ -63,7 +65,12 @@ class Trial:
         while left or mutants:
             async with stand_on(city) as stand:
                 while left:
-                    outcome = await self._tried(left.pop(0), stand)
+                    fault = left.pop(0)
+                    outcome = await self._tried(fault, stand)
+                    if outcome.error and fault.name not in self.again:
+                        self.again.add(fault.name)
+                        self.outcomes.remove(outcome)
+                        left.insert(0, fault)
                     if outcome.error:
                         break
                 else:
@@ -199,6 +206,7 @@ def figures_of(trial: Trial) -> dict[str, int]:
         "lost": sum(each.verdict.lost for each in trial.outcomes),
         "doubled": sum(each.verdict.doubled for each in trial.outcomes),
         "broken": sum(not each.is_good for each in trial.outcomes),
+        "tried_again": len(trial.again),
         "mutants": len(trial.caught),
         "mutants_missed": sum(not each.is_caught for each in trial.caught),
     }
