@@ -9,6 +9,7 @@ from tidings_harness.workload.light import LightDevice
 from tidings_harness.workload.scenario import Scenario
 
 _EVERY = 4
+_CLOSES = "tidings_socket_closes_total{"
 _SMALL = {"GATEWAY_SEND_BOUND_BYTES": "32768", "GATEWAY_KERNEL_SEND_BYTES": "8192"}
 """So that a few hundred kilobytes are more than a gateway holds for somebody."""
 
@@ -24,7 +25,7 @@ async def inflict(doing: Doing) -> None:
 
 
 async def _closed(doing: Doing, slow: list[LightDevice]) -> None:
-    """Until the gateways have given up most of them: some may have been closed for another reason."""
+    """Until the gateways have given up most of them: for what waits for them, in a resume, or for their silence."""
     wanted = await asyncio.to_thread(_given_up, doing) + len(slow) // 2
     for device in slow:
         device.pause()
@@ -34,7 +35,9 @@ async def _closed(doing: Doing, slow: list[LightDevice]) -> None:
 
 
 def _given_up(doing: Doing) -> float:
-    return sum(each.metric("socket_slow_total") for each in doing.stand.running["gateway"])
+    pages: list[str] = [each.get("/metrics")[1] for each in doing.stand.running["gateway"]]
+    lines = [line for page in pages for line in page.splitlines() if line.startswith(_CLOSES)]
+    return sum(float(line.rpartition(" ")[2]) for line in lines)
 
 
 FAULT = Fault(
