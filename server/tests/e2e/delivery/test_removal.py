@@ -14,8 +14,9 @@ async def test_removed_and_back_again_while_others_talk(busy_city: Running, who:
         watching(city, two, who.cleo) as (cleo,),
         watching(city, two, who.cleo, device="laptop") as (laptop,),
     ):
+        # who hears of a chat when it is older begins with its last entries
         for watcher in (anna, ben, cleo, laptop):
-            await watcher.holds(chat, [1])  # who hears of a chat when it is older begins with its last entries
+            await watcher.holds(chat, [1])
         talking = asyncio.create_task(_talk(anna, chat, 40))
         intervals = []
         for _ in range(3):
