@@ -3,6 +3,7 @@
 import msgspec
 from msgspec import Struct
 
+from tidings.kernel.decoding import decoding
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.messages.model import Entry
 
@@ -21,7 +22,7 @@ class Committed(Struct, frozen=True, array_like=True, gc=False):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Committed)
+_decode = decoding(msgspec.msgpack.Decoder(Committed).decode, msgspec.DecodeError)
 
 
 def encode(event: Committed) -> bytes:
@@ -30,10 +31,7 @@ def encode(event: Committed) -> bytes:
 
 def decode(payload: bytes) -> Committed:
     """Raises `msgspec.DecodeError` for what is none."""
-    try:
-        return _decoder.decode(payload)
-    except UnicodeDecodeError as error:
-        raise msgspec.DecodeError(str(error)) from error
+    return _decode(payload)
 
 
 def kafka_key(chat: ChatKey) -> bytes:

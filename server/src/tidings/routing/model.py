@@ -9,6 +9,7 @@ from typing import NamedTuple, NewType
 import msgspec
 from msgspec import Struct
 
+from tidings.kernel.decoding import decoding
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
 from tidings.messages.model import Entry
 
@@ -127,7 +128,7 @@ def by_gateway(user: UserId, routes: Iterable[Route]) -> dict[GatewayId, tuple[A
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(tuple[Word, ...])
+_decode = decoding(msgspec.msgpack.Decoder(tuple[Word, ...]).decode, msgspec.DecodeError)
 
 
 def encode(words: tuple[Word, ...]) -> bytes:
@@ -136,7 +137,4 @@ def encode(words: tuple[Word, ...]) -> bytes:
 
 def decode(payload: bytes) -> tuple[Word, ...]:
     """Raises `msgspec.DecodeError` for what is none."""
-    try:
-        return _decoder.decode(payload)
-    except UnicodeDecodeError as error:
-        raise msgspec.DecodeError(str(error)) from error
+    return _decode(payload)

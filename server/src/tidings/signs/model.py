@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from tidings.kernel.decoding import decoding
 from tidings.kernel.ids import UserId
 
 
@@ -75,6 +76,7 @@ class Found(NamedTuple):
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Sign] = msgspec.msgpack.Decoder(Sign)
+_decode = decoding(_decoder.decode, msgspec.DecodeError)
 
 
 def encode(sign: Sign) -> bytes:
@@ -83,7 +85,4 @@ def encode(sign: Sign) -> bytes:
 
 def decode(payload: bytes) -> Sign:
     """Raises `msgspec.DecodeError` for what is none."""
-    try:
-        return _decoder.decode(payload)
-    except UnicodeDecodeError as error:
-        raise msgspec.DecodeError(str(error)) from error
+    return _decode(payload)

@@ -6,6 +6,7 @@ import zlib
 import msgspec
 
 from tidings.broadcasts.model import LogId, View
+from tidings.kernel.decoding import decoding
 from tidings.platform.redis.client import Redis
 from tidings.platform.redis.errors import RedisError
 from tidings.platform.redis.keys import Key
@@ -16,7 +17,7 @@ _FORM = "1"
 KEPT_S = 7 * 86_400
 _TIMEOUT_S = 0.5
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(View).decode
+_decode = decoding(msgspec.msgpack.Decoder(View).decode, msgspec.DecodeError)
 
 log = logs.get(__name__)
 
@@ -30,7 +31,7 @@ class RedisSnapshots:
         try:
             found = await self._redis.read("GET", self._key(log), timeout_s=_TIMEOUT_S)
             return _decode(zlib.decompress(found)) if isinstance(found, bytes) else None
-        except (RedisError, msgspec.MsgspecError, UnicodeDecodeError, zlib.error):
+        except (RedisError, msgspec.MsgspecError, zlib.error):
             return None
 
     def write(self, log: LogId, view: View) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 import msgspec
 
 from tidings.jobs.model import ChunkRef
+from tidings.kernel.decoding import decoding
 from tidings.platform.kafka.errors import PublishError, UndecodableError
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.kafka.pump import Placed
@@ -17,7 +18,7 @@ GROUP = "notices"
 _TOPIC = "notices"
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
 _encode = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder(ChunkRef)
+_decode = decoding(msgspec.json.Decoder(ChunkRef).decode, msgspec.DecodeError)
 
 log = logs.get(__name__)
 
@@ -35,9 +36,9 @@ class KafkaChunks:
 def decode(record: Record) -> ChunkRef:
     """What can't be anybody's key is as unreadable as what is no JSON: it would fail again and again."""
     try:
-        ref = _decoder.decode(record.value or b"")
+        ref = _decode(record.value or b"")
         _key(ref)
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyPartError) as error:
+    except (msgspec.DecodeError, KeyPartError) as error:
         raise UndecodableError(str(error)) from error
     return ref
 

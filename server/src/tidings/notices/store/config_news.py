@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from tidings.kernel.decoding import decoding
 from tidings.kernel.ids import TenantId
 from tidings.notices.model import InboxId
 from tidings.platform.redis import events
@@ -13,7 +14,7 @@ from tidings.platform.redis.errors import RedisError
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(tuple[TenantId, InboxId]).decode
+_decode = decoding(msgspec.json.Decoder(tuple[TenantId, InboxId]).decode, msgspec.DecodeError)
 
 
 class RedisConfigNews:
@@ -37,7 +38,7 @@ class RedisConfigNews:
             if isinstance(event, events.Message):
                 try:
                     tenant, inbox = _decode(event.payload)
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                except msgspec.DecodeError:
                     return
                 forget(tenant, inbox)
 

@@ -1,0 +1,24 @@
+"""Whatever bytes are not, it is told by one error; also by the decoders of what others say in Redis."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tidings.kernel.decoding import decoding
+from tidings.routing import model as routing
+from tidings.signs import model as signs
+
+NO_TEXT = msgspec.msgpack.encode(["typing", "typing"]).replace(b"typing", b"\xff" * 6)
+texts = decoding(msgspec.msgpack.Decoder(list[str]).decode, msgspec.DecodeError)
+
+
+def test_what_can_be_read_is_given() -> None:
+    assert texts(msgspec.msgpack.encode(["anna"])) == ["anna"]
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xc1", NO_TEXT])
+@pytest.mark.parametrize("decode", [texts, routing.decode, signs.decode])
+def test_what_can_not_is_told_by_one_error(decode: Callable[[bytes], object], payload: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode(payload)
