@@ -1,8 +1,10 @@
 """A verdict for people and for programs."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
-from tidings_harness.checking.verdict import Verdict
+from tidings_harness.checking.verdict import Breach, Verdict
 
 
 def as_json(verdict: Verdict) -> str:
@@ -23,20 +25,22 @@ def as_json(verdict: Verdict) -> str:
     return json.dumps(figures, indent=2) + "\n"
 
 
+def judged(told: str, breaches: Sequence[Breach[Any]]) -> list[str]:
+    """What a page says of any verdict: how it is, of what, and each rule that was broken with a few places."""
+    lines = ["**Promises were broken.**" if breaches else "No promise was broken.", "", told]
+    for breach in breaches:
+        examples = (f"- {each}" for each in breach.examples)
+        lines += ["", f"## {breach.rule.value}: {breach.count:,}", "", *examples]
+    return lines
+
+
 def as_page(verdict: Verdict) -> str:
     told = (
         f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {verdict.unsettled:,} without a known outcome; "
         f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not there "
         f"at the end; {verdict.rows:,} rows of chat lists."
     )
-    lines = ["No promise was broken." if verdict.is_good else "**Promises were broken.**", "", told]
-    for breach in verdict.breaches:
-        lines += [
-            "",
-            f"## {breach.rule.value}: {breach.count:,}",
-            "",
-            *(f"- {each}" for each in breach.examples),
-        ]
+    lines = judged(told, verdict.breaches)
     if verdict.torn:
         lines += ["", "Cut short, and left out:", "", *(f"- {each}" for each in verdict.torn)]
     return "\n".join([*lines, ""])

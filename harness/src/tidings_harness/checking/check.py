@@ -8,12 +8,12 @@ import numpy as np
 
 from tidings_harness.checking import device_rules, log_rules, row_rules
 from tidings_harness.checking.facts import Facts, column
-from tidings_harness.checking.verdict import Breach, Verdict, together
+from tidings_harness.checking.verdict import Breach, Rule, Verdict, together
 from tidings_harness.history.epochs import directories
 from tidings_harness.history.events import Kind
 from tidings_harness.history.loading import History, load
 
-type Check = Callable[[], Iterable[Breach]]
+type Check = Callable[[], Iterable[Breach[Rule]]]
 
 
 def check(history: History) -> Verdict:
@@ -21,7 +21,7 @@ def check(history: History) -> Verdict:
     facts = Facts(history)
     shelves, stretches = device_rules.Shelves(facts), device_rules.Stretches(facts)
     seconds: dict[str, float] = {"facts": time.process_time() - began}
-    found: list[Breach] = []
+    found: list[Breach[Rule]] = []
     for name, rule in _rules(facts, shelves, stretches).items():
         began = time.process_time()
         found += rule()
@@ -50,7 +50,9 @@ def _rules(
     }
 
 
-def _verdict(history: History, facts: Facts, found: list[Breach], seconds: Mapping[str, float]) -> Verdict:
+def _verdict(
+    history: History, facts: Facts, found: list[Breach[Rule]], seconds: Mapping[str, float]
+) -> Verdict:
     sent = len(np.unique(column(facts.sends, "message")))
     settled = len(np.unique(np.concatenate([facts.acked["message"], facts.failed["message"]])))
     devices = len(np.flatnonzero(facts.users >= 0))

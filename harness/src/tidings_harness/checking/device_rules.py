@@ -73,14 +73,14 @@ class Shelves:
         return np.cumsum(change[:-1], dtype=np.int8) > 0
 
 
-def everybody_gets_everything(facts: Facts, shelves: Shelves) -> Iterable[Breach]:
+def everybody_gets_everything(facts: Facts, shelves: Shelves) -> Iterable[Breach[Rule]]:
     """Up to the highest sequence that anybody saw or was told: the log is dense, so all below it is there to be had."""
     del facts
     missing = shelves.must & ~shelves.got
     yield from breaches(Rule.EVERYTHING, missing, lambda at: f"never came to {shelves.tell(at)}")
 
 
-def nothing_outside_a_membership(facts: Facts, shelves: Shelves) -> Iterable[Breach]:
+def nothing_outside_a_membership(facts: Facts, shelves: Shelves) -> Iterable[Breach[Rule]]:
     outside = shelves.got & ~shelves.may
     outside[shelves.starts[:-1]] = False
     yield from breaches(Rule.NOTHING_ELSE, outside, lambda at: f"not its user's to see: {shelves.tell(at)}")
@@ -112,7 +112,7 @@ class Stretches:
         self.came[self.places[::-1]] = np.arange(len(given) - 1, -1, -1)
 
 
-def nothing_twice(facts: Facts, stretches: Stretches) -> Iterable[Breach]:
+def nothing_twice(facts: Facts, stretches: Stretches) -> Iterable[Breach[Rule]]:
     """Of what came by itself. What a device asked for comes beside that: who pushes does not know what was asked."""
     given = facts.given
     pushed = np.flatnonzero(~given.is_asked)
@@ -129,7 +129,7 @@ def nothing_twice(facts: Facts, stretches: Stretches) -> Iterable[Breach]:
     )
 
 
-def in_order_without_holes(facts: Facts, shelves: Shelves, stretches: Stretches) -> Iterable[Breach]:
+def in_order_without_holes(facts: Facts, shelves: Shelves, stretches: Stretches) -> Iterable[Breach[Rule]]:
     cell_of = np.repeat(np.arange(len(stretches.cells)), np.diff(stretches.starts))
     left_out = np.flatnonzero(stretches.came < 0)
     shelf = _shelf_places(shelves, stretches, cell_of, left_out)

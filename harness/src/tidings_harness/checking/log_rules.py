@@ -8,7 +8,7 @@ from tidings_harness.checking.facts import Facts, column
 from tidings_harness.checking.verdict import Breach, Rule, breaches
 
 
-def one_entry_per_sequence(facts: Facts) -> Iterable[Breach]:
+def one_entry_per_sequence(facts: Facts) -> Iterable[Breach[Rule]]:
     """Whoever sees a sequence of a chat sees the same entry there, and who was told it for his own sees that."""
     given = facts.given
     yield from breaches(
@@ -29,7 +29,7 @@ def one_entry_per_sequence(facts: Facts) -> Iterable[Breach]:
     )
 
 
-def one_sequence_per_message(facts: Facts) -> Iterable[Breach]:
+def one_sequence_per_message(facts: Facts) -> Iterable[Breach[Rule]]:
     """In the chat that it was sent to."""
     places = facts.message_places
     messages = facts.message_index(facts.log[places])
@@ -56,7 +56,7 @@ def one_sequence_per_message(facts: Facts) -> Iterable[Breach]:
     )
 
 
-def what_failed_never_appears(facts: Facts) -> Iterable[Breach]:
+def what_failed_never_appears(facts: Facts) -> Iterable[Breach[Rule]]:
     """Nor what nobody sent. What was refused once, whatever other tries were told, is refused."""
     places = facts.message_places
     messages = facts.message_index(facts.log[places])

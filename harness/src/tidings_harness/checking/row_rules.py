@@ -14,7 +14,7 @@ from tidings_harness.checking.verdict import Breach, Rule, breaches
 from tidings_harness.history.events import Kind, Numbers, Outcome
 
 
-def watermarks_go_forward(facts: Facts) -> Iterable[Breach]:
+def watermarks_go_forward(facts: Facts) -> Iterable[Breach[Rule]]:
     """A row that was asked for after a read was acknowledged, or after another row came, shows no less."""
     rows, done = facts.events(Kind.ROW), facts.events(Kind.READ_DONE)
     done = done[done["outcome"] == Outcome.OK]
@@ -46,7 +46,7 @@ def _furthest_so_far(cell: Numbers, read: Numbers) -> Numbers:
     return found
 
 
-def unread_adds_up(facts: Facts) -> Iterable[Breach]:
+def unread_adds_up(facts: Facts) -> Iterable[Breach[Rule]]:
     """Of rows that were asked for when all was quiet: messages above what was read, one's own last and the join."""
     quiet = facts.events(Kind.QUIET)
     rows = facts.events(Kind.ROW)

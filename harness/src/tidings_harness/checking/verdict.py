@@ -26,8 +26,8 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
-    rule: Rule
+class Breach[R: StrEnum]:
+    rule: R
     count: int
     examples: tuple[str, ...]
 
@@ -47,7 +47,7 @@ class Verdict:
     devices: int
     unquiet: int
     rows: int
-    breaches: tuple[Breach, ...] = ()
+    breaches: tuple[Breach[Rule], ...] = ()
     torn: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ def together(epochs: Sequence[Verdict]) -> Verdict:
     )
 
 
-def breaches(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Breach]:
+def breaches(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Breach[Rule]]:
     """Of what is true, or of the places given: counted all, told a few."""
     places = np.flatnonzero(where) if where.dtype == np.bool_ else where
     if len(places):

@@ -7,12 +7,12 @@ when it was begun, so that no machine is too slow for the rules. A direct notice
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from math import inf
 from typing import Final, NamedTuple, final
 
+from tidings_harness.checking.verdict import Breach
 from tidings_harness.notices.history import Begun, Deed, Ended, Event, Look, Outcome, Told
 
 BOUND_NS: Final = 1_000_000_000
@@ -31,13 +31,6 @@ class Rule(StrEnum):
     TOLD = "a device is told once, of what is its user's"
 
 
-@dataclass(frozen=True, slots=True)
-class Breach:
-    rule: Rule
-    count: int
-    examples: tuple[str, ...]
-
-
 class Verdict(NamedTuple):
     sends: int
     acked: int
@@ -46,7 +39,7 @@ class Verdict(NamedTuple):
     marks: int
     looks: int
     told: int
-    breaches: tuple[Breach, ...]
+    breaches: tuple[Breach[Rule], ...]
 
     @property
     def is_good(self) -> bool:
@@ -133,7 +126,7 @@ def check(events: Sequence[Event]) -> Verdict:
     )
 
 
-def _counted(rule: Rule, found: Iterable[str]) -> Iterator[Breach]:
+def _counted(rule: Rule, found: Iterable[str]) -> Iterator[Breach[Rule]]:
     if told := list(found):
         yield Breach(rule, len(told), tuple(islice(told, _EXAMPLES)))
 

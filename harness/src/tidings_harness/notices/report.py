@@ -3,6 +3,7 @@
 import json
 
 from tidings_harness.notices.checking import Verdict
+from tidings_harness.report import judged
 
 
 def as_json(verdict: Verdict) -> str:
@@ -17,12 +18,4 @@ def as_page(verdict: Verdict) -> str:
         f"{verdict.redactions:,} taken back, {verdict.marks:,} marks, {verdict.looks:,} lists read, "
         f"{verdict.told:,} broadcasts told to devices."
     )
-    lines = ["No promise was broken." if verdict.is_good else "**Promises were broken.**", "", told]
-    for breach in verdict.breaches:
-        lines += [
-            "",
-            f"## {breach.rule.value}: {breach.count:,}",
-            "",
-            *(f"- {each}" for each in breach.examples),
-        ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*judged(told, verdict.breaches), ""])
