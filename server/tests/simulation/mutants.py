@@ -68,7 +68,7 @@ async def _mark_first(self: Worker, written: Sequence[Any]) -> None:
 
 
 async def _keep_and_go(self: Reaching, kept: Sequence[Any]) -> None:
-    await few_at_once(self._pending.put(e.chat, e.user, message) for e in kept for message in e.messages)
+    await self._pending.put(kept)
 
 
 _EARLY: dict[Any, Any] = {}

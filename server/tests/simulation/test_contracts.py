@@ -41,6 +41,7 @@ LEFT_OUT = {
     "test_marking_as_read_costs_one_write_unit",
     "test_ticks_of_a_page_cost_two_reads_however_long_it_is",
     "test_a_row_in_and_out_costs_two_write_units",
+    "test_many_rows_cost_a_unit_each_and_a_call_for_every_twenty_five",
     "test_a_page_costs_one_query_and_one_batch_of_names",
 }
 """They ask the ledger, which nobody keeps here."""

@@ -171,6 +171,18 @@ PendingKey = NewType("PendingKey", str)
 """Where a message stands in a user's queue; they sort by time."""
 
 
+class Kept(NamedTuple):
+    """Messages of one chat, for a user who has no route."""
+
+    chat: ChatKey
+    user: UserId
+    messages: tuple[Entry, ...]
+
+    @property
+    def person(self) -> tuple[TenantId, UserId]:
+        return self.chat.tenant, self.user
+
+
 class Waiting(NamedTuple):
     """A message in a user's queue. Its content is sealed; what expires has none here, it stands apart."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Chat, Membership
-from tidings.delivery.model import Drained, Flags, Gain, Mark, News, PendingKey, Raised, Row
+from tidings.delivery.model import Drained, Flags, Gain, Kept, Mark, News, PendingKey, Raised, Row
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.routing.model import GatewayId, Route
@@ -62,7 +62,7 @@ class Pending(Protocol):
     Raises `overloaded` or `outcome_unknown` while the store can't be read or written.
     """
 
-    async def put(self, chat: ChatKey, user: UserId, message: Entry) -> None: ...
+    async def put(self, kept: Sequence[Kept]) -> None: ...
 
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         """Takes a message out of these users' queues, where it stands in them."""

@@ -5,14 +5,14 @@ it there; that is why the order of the steps is the protocol.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from tidings.delivery import plan
 from tidings.delivery.counts import Counts
+from tidings.delivery.model import Kept
 from tidings.delivery.plan import Found, Person, Plan
 from tidings.delivery.ports import Line, Pending, Routes, UserAway
 from tidings.delivery.side_by_side import few_at_once
-from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
+from tidings.kernel.ids import DeviceKey, TenantId, UserId
 from tidings.kernel.pauses import Pauses
 from tidings.messages.model import Entry
 from tidings.routing.model import GatewayId, Push, Ring, by_gateway, encode
@@ -22,18 +22,6 @@ MAX_PAYLOAD_BYTES = 512 * 1024
 _ENTRY_BYTES = 200
 
 type Words = tuple[Push | Ring, ...]
-
-
-class _Kept(NamedTuple):
-    """Messages of one chat that were kept for a user."""
-
-    chat: ChatKey
-    user: UserId
-    messages: tuple[Entry, ...]
-
-    @property
-    def person(self) -> Person:
-        return self.chat.tenant, self.user
 
 
 class Reaching:
@@ -54,7 +42,7 @@ class Reaching:
         there = await self._push(plans, found)
         await self._pauses.at("worker.pushed")
         kept = [
-            _Kept(each.chat, user, messages)
+            Kept(each.chat, user, messages)
             for each in plans
             for user, messages in each.keeps.items()
             if (each.chat.tenant, user) not in there
@@ -103,10 +91,8 @@ class Reaching:
         await few_at_once(self._routes.remove(device, route.gateway, route.epoch) for device, route in stale)
         return {person for person, routes in found.items() if any(r.gateway not in gone for r in routes)}
 
-    async def _keep(self, kept: Sequence[_Kept]) -> None:
-        await few_at_once(
-            self._pending.put(each.chat, each.user, message) for each in kept for message in each.messages
-        )
+    async def _keep(self, kept: Sequence[Kept]) -> None:
+        await self._pending.put(kept)
         self._counts.kept += sum(len(each.messages) for each in kept)
         await self._pauses.at("worker.pending_put")
         # Again: a device that came in meanwhile may have read the queue before the row was there.

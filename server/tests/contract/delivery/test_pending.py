@@ -2,7 +2,7 @@
 
 from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
 
-from tidings.delivery.model import Waiting
+from tidings.delivery.model import Kept, Waiting
 from tidings.delivery.store import DynamoPending
 from tidings.kernel.ids import UserId
 from tidings.messages.model import Entry, Kind
@@ -32,7 +32,7 @@ def test_a_queue_is_drained_in_order_and_gives_the_entries_as_they_were_put(play
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         messages = await said(stage, "one", "two", "three")
         for message in (*reversed(messages), messages[1]):
-            await pending.put(chat, BEN, message)
+            await pending.put([Kept(chat, BEN, (message,))])
         found = await waiting(pending, stage, BEN)
         assert [each.entry for each in found] == messages
         assert {each.chat for each in found} == {chat}
@@ -49,11 +49,23 @@ def test_a_message_that_is_withdrawn_is_in_nobodys_queue(play: Play) -> None:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         one, two = await said(stage, "one", "two")
         for user in (BEN, CLEO):
-            await pending.put(chat, user, one)
-            await pending.put(chat, user, two)
+            await pending.put([Kept(chat, user, (one, two))])
         await pending.withdraw(chat, [ANNA, BEN, CLEO], one)
         for user in (BEN, CLEO):
             assert [each.entry for each in await waiting(pending, stage, user)] == [two]
+
+    play(scene)
+
+
+def test_many_who_are_away_each_have_every_message(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        pending = DynamoPending(stage.client, stage.clock)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        messages = tuple(await said(stage, "one", "two", "three"))
+        users = [UserId(f"user-{n}") for n in range(30)]
+        await pending.put([Kept(chat, user, messages) for user in users])
+        for user in users:
+            assert [each.entry for each in await waiting(pending, stage, user)] == list(messages)
 
     play(scene)
 
@@ -63,7 +75,7 @@ def test_what_expires_waits_without_its_content_and_not_longer_than_it_may_be_se
         pending = DynamoPending(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         (message,) = await said(stage, "soon gone", ttl_s=60)
-        await pending.put(chat, BEN, message)
+        await pending.put([Kept(chat, BEN, (message,))])
         (kept,) = await waiting(pending, stage, BEN)
         assert kept.entry == message
         assert kept.entry.content is None
@@ -78,7 +90,7 @@ def test_after_thirty_days_nothing_waits_whether_or_not_the_store_has_deleted_it
         pending = DynamoPending(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         (message,) = await said(stage, "old")
-        await pending.put(chat, BEN, message)
+        await pending.put([Kept(chat, BEN, (message,))])
         stage.clock.ahead_ms = 30 * 24 * 3600 * 1000 + 2_000
         assert await waiting(pending, stage, BEN) == []
 
@@ -90,11 +102,24 @@ def test_a_row_in_and_out_costs_two_write_units(play: Play) -> None:
         pending = DynamoPending(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         (message,) = await said(stage, "x" * 300)
-        await pending.put(chat, BEN, message)
+        await pending.put([Kept(chat, BEN, (message,))])
         (kept,) = await waiting(pending, stage, BEN)
         await pending.delete(stage.tenant, BEN, [kept.key])
         ledger = stage.client.ledger
         assert ledger["pending.put"].write_units == 1
         assert ledger["pending.delete"].write_units == 1
+
+    play(scene)
+
+
+def test_many_rows_cost_a_unit_each_and_a_call_for_every_twenty_five(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        pending = DynamoPending(stage.client, stage.clock)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        messages = tuple(await said(stage, "one", "two", "three"))
+        await pending.put([Kept(chat, UserId(f"user-{n}"), messages) for n in range(30)])
+        put = stage.client.ledger["pending.put"]
+        assert put.write_units == 90
+        assert put.calls == 4
 
     play(scene)

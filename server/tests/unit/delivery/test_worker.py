@@ -8,7 +8,7 @@ from fixtures.memory_rows import MemoryChat, MemoryTruth, PlainKeys
 
 from tidings.delivery.audience import KeptAudience
 from tidings.delivery.counts import Counts
-from tidings.delivery.model import Drained, News, PendingKey
+from tidings.delivery.model import Drained, Kept, News, PendingKey
 from tidings.delivery.ports import Log
 from tidings.delivery.previews import Previews
 from tidings.delivery.reaching import MAX_PAYLOAD_BYTES, Reaching
@@ -116,12 +116,11 @@ class Queue:
     kept: list[tuple[UserId, int]] = field(default_factory=list)
     is_broken: bool = False
 
-    async def put(self, chat: ChatKey, user: UserId, message: Entry) -> None:
-        del chat
+    async def put(self, kept: Sequence[Kept]) -> None:
         if self.is_broken:
             raise TidingsError(Code.OUTCOME_UNKNOWN, "scripted")
         self.steps.append("keep")
-        self.kept.append((user, message.sequence))
+        self.kept += [(each.user, message.sequence) for each in kept for message in each.messages]
 
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         raise AssertionError((chat, users, message))

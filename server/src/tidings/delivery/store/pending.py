@@ -3,17 +3,20 @@
 A row's time is the message's own, so that every try of putting it, and its withdrawal, spell the same key.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import batched
 
-from tidings.delivery.model import Drained, PendingKey, Waiting
+from tidings.delivery.model import Drained, Kept, PendingKey, Waiting
+from tidings.delivery.side_by_side import few_at_once
 from tidings.kernel.clock import Clock, time_ms, time_text
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId, message_id
 from tidings.messages.model import Entry, Kind
+from tidings.platform.dynamo.batch import MAX_WRITES
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.values import Attributes, Item, Value
 from tidings.tables.items.chat import PENDING_SORT, chat_key, user_key
 from tidings.tables.patterns import delivery as patterns
 
@@ -25,10 +28,13 @@ class DynamoPending:
         self._client = client
         self._clock = clock
 
-    async def put(self, chat: ChatKey, user: UserId, message: Entry) -> None:
-        item = _item(chat, user, message, self._clock.now_ms() // 1000 + KEPT_S)
+    async def put(self, kept: Sequence[Kept]) -> None:
+        items = _items(kept, self._clock.now_ms() // 1000 + KEPT_S)
+        await few_at_once(map(self._put, batched(items, MAX_WRITES)))
+
+    async def _put(self, items: Sequence[Attributes]) -> None:
         try:
-            await self._client.put(patterns.PUT_PENDING, item, repeatable=True)
+            await self._client.batch_write(patterns.PUT_PENDING, puts=items, repeatable=True)
         except DynamoError as error:
             unwritten(error)
 
@@ -79,16 +85,29 @@ class DynamoPending:
 
 
 def _key(chat: ChatKey, user: UserId, message: Entry) -> dict[str, Value]:
+    return {"user_id": user_key(chat.tenant, user), "message_key": _place(chat, message)}
+
+
+def _place(chat: ChatKey, message: Entry) -> str:
     name = message_id(chat.chat, message.sequence)
-    return {
-        "user_id": user_key(chat.tenant, user),
-        "message_key": PENDING_SORT.render(at_ms=message.created_at_ms, message=name),
-    }
+    return PENDING_SORT.render(at_ms=message.created_at_ms, message=name)
 
 
-def _item(chat: ChatKey, user: UserId, message: Entry, until_s: int) -> dict[str, Value]:
-    """What expires is not copied: the row says until when there is something to see, and goes then itself."""
-    item = _key(chat, user, message) | {
+def _items(kept: Sequence[Kept], until_s: int) -> Iterator[Attributes]:
+    """Rows of one message differ in their user alone, and a group that is away has many."""
+    said: dict[tuple[ChatKey, int], dict[str, Value]] = {}
+    for chat, user, messages in kept:
+        for message in messages:
+            place = chat, message.sequence
+            if place not in said:
+                said[place] = _said(chat, message, until_s)
+            yield said[place] | {"user_id": user_key(chat.tenant, user)}
+
+
+def _said(chat: ChatKey, message: Entry, until_s: int) -> dict[str, Value]:
+    """But its user. What expires is not copied: the row says until when there is something to see, and goes then."""
+    item: dict[str, Value] = {
+        "message_key": _place(chat, message),
         "chat_id": chat_key(chat),
         "sequence": message.sequence,
         "ordinal": message.ordinal,

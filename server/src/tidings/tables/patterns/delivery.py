@@ -2,7 +2,7 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, PENDING_QUEUE
-from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, put, query, update
+from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, query, update
 
 RAISE_ROW = update(
     "chat_list.raise_row",
@@ -90,11 +90,11 @@ MEND_HEAD = update(
     "Parts that came late to a large chat's head.",
 )
 
-PUT_PENDING = put(
+PUT_PENDING = batch_write(
     "pending.put",
     PENDING_QUEUE,
-    "user_id, time#message_id",
-    "Keep a message for a user without a route; after this the routes are looked up again.",
+    "(user_id, time#message_id) of each",
+    "Keep messages for users without a route; after this the routes are looked up again.",
 )
 DRAIN_PENDING = query(
     "pending.drain",
