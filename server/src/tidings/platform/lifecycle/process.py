@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidings.platform.lifecycle import memory
 from tidings.platform.lifecycle.board import Board, Phase, State
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.deadline import Finish, within
@@ -48,6 +49,7 @@ class Process:
         self._board.declare(components)
         await self._start_all(components)
         if not self._ending.done():
+            memory.settle()
             self._board.enter(Phase.RUNNING)
             log.info("process started", components=[part.name for part in components])
         await asyncio.wait({self._ending})
