@@ -186,8 +186,9 @@ def test_credentials_that_do_not_come_hold_a_call_no_longer_than_its_deadline() 
     async def check() -> None:
         async with hostile_server() as server:
             client = Client(Channel(endpoints.parse(server.url), REGION, Stuck(), QUICK), "test-")
-            with pytest.raises(errors.UnsentError, match="no credentials in time"):
+            with pytest.raises(errors.UnsentError, match="no credentials in time") as caught:
                 await client.put(PUT, ITEM, timeout_s=0.05)
+            assert caught.value.transient
             assert not server.requests
             client.close()
 
@@ -199,8 +200,9 @@ def test_a_call_without_time_is_not_sent(timeout_s: float) -> None:
     async def check() -> None:
         async with hostile_server() as server, quick_client(server.url) as client:
             await client.put(PUT, ITEM)
-            with pytest.raises(errors.UnsentError, match="no time was left"):
+            with pytest.raises(errors.UnsentError, match="no time was left") as caught:
                 await client.put(PUT, ITEM, timeout_s=timeout_s)
+            assert caught.value.transient, "the same call may do better later"
             assert len(server.requests) == 1
 
     run("asyncio", check())

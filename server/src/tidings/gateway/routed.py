@@ -292,9 +292,11 @@ class Routed:
         """One read for all of them; then a range for each that is behind."""
         try:
             heads = await self._world.rows.heads(chat.tenant, [chat.chat])
-        except TidingsError:
+        except Exception as error:
             for seat in seats:
                 self.resuming.again(seat)
+            if not isinstance(error, TidingsError):
+                raise
             return
         news = heads.get(chat.chat)
         head = news.head.sequence if news is not None and news.head is not None else 0

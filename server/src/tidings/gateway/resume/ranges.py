@@ -96,8 +96,10 @@ class Ranges:
         seat, chat, place = job
         try:
             await self.catch_up(seat, chat, place)
-        except TidingsError:
+        except Exception as error:
             self.again(seat)
+            if not isinstance(error, TidingsError):
+                raise
         finally:
             place.is_reading = False
 

@@ -102,8 +102,7 @@ class Resuming:
             raise TidingsError(Code.REQUEST_INVALID, f"More than {MOST_POSITIONS} positions.")
         if not asked.has_more:
             seat.told = None
-            async with self._few:
-                await self._alone(seat, {ChatId(chat): at for chat, at in told.items()})
+            await self._asked(seat, {ChatId(chat): at for chat, at in told.items()})
             self._counts.resumes += 1
         return Resumed(epoch=epoch, is_reset=is_reset, has_more=asked.has_more)
 
@@ -116,7 +115,19 @@ class Resuming:
     async def settled(self, within_s: float) -> None:
         await self._again.settled(within_s)
 
+    async def _asked(self, seat: Seat, positions: Mapping[ChatId, int]) -> None:
+        """Who was live goes on if this fails: he is told, and need not ask again to be live."""
+        was_live = seat.is_live
+        try:
+            async with self._few:
+                await self._alone(seat, positions)
+        except Exception:
+            if was_live:
+                self._again.add(seat)
+            raise
+
     async def _resume_again(self, seat: Seat) -> None:
+        """Ends with a device that is live or closed, whatever happens: neither, it would wait for ever."""
         for tried in range(self._options.tries):
             if seat.is_gone:
                 return
@@ -125,6 +136,9 @@ class Resuming:
             except TidingsError:
                 self._counts.resumes_failed += 1
                 await asyncio.sleep(_FIRST_WAIT_S * 2**tried * (0.5 + random.random()))  # noqa: S311 - spreads tries
+            except Exception:
+                seat.connected.close(CloseCode.TRY_LATER)
+                raise
             else:
                 self._counts.resumed_again += 1
                 return

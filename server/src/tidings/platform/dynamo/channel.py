@@ -123,9 +123,9 @@ class Channel:
     async def _try[T](self, verb: Verb[T], body: bytes, deadline: float, *, is_repeatable: bool) -> T:
         now = self.now()
         if now >= deadline:
-            raise UnsentError("no time was left to send it", transient=False)
+            raise UnsentError("no time was left to send it")
         if now >= self._keys.ask_at and not await _in_time(self._keys.ask(now), deadline):
-            raise UnsentError("no credentials in time", transient=False)
+            raise UnsentError("no credentials in time")
         status, headers, answer = await self._exchange(
             verb.target, body, deadline, is_repeatable=is_repeatable
         )
