@@ -207,6 +207,8 @@ _BROKEN: tuple[Broken, ...] = (
      _never),
     ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
      Routed, "_join", _join_blindly),
+    ("listens-again", "Who was taken out of a large chat and read of it early listens no more", "he goes on", Routed,
+     "_left_before", _nothing),
     ("late-alone", "What was late is pushed with what follows it", "by itself", Worker, "_mark", _late_alone),
     ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", Resuming, "_replay",
      _replay_for_ever),

@@ -39,7 +39,7 @@ class Scenario:
         self.chats: list[ChatKey] = []
         self._number = 0
         self._bursts = [self.chance.random() for _ in range(3)]
-        self._has_knot = self.chance.random() < 0.4
+        self._has_knot = self.chance.random() < 0.5
         self._grows = self.chance.random() < 0.2
         sizes = (4,) if self._grows else (2, 3, 3, 4) if self._has_knot else (2, 2, 3, 4)
         self.users = _USERS[: self.chance.choice(sizes)]
@@ -121,7 +121,7 @@ class Scenario:
         town = self.town
         town.scheduler.tell("quiet")
         town.network.calm()
-        town.redis.is_away = False
+        town.redis.mend()
         town.start_all()
         for device in town.devices:
             device.want(is_in=True)
