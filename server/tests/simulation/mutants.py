@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -24,7 +24,7 @@ from tidings.messages.ports import COMMITTED
 from tidings.messages.store import DynamoLog
 from tidings.messages.view import View
 from tidings.relay.audit import Audit
-from tidings.routing.ports import Standing
+from tidings.routing.ports import RoutesAwayError, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,14 @@ async def _replay_for_ever(self: Resuming, seat: Any) -> None:
 async def _join_blindly(self: Routed, job: Any) -> None:
     """As it was before a seed found it."""
     seat, chat, _ = job
-    if chat not in seat.rooms:
+    if chat in seat.rooms:
+        return
+    try:
         await self.rooms.enter(seat, chat)
-        await self._compare(seat.chat(chat), [seat])
+    except RoutesAwayError:
+        seat.is_routed = False
+        return
+    await self._compare(seat.chat(chat), [seat])
 
 
 async def _late_alone(self: Worker, done: Any) -> None:
@@ -164,7 +169,8 @@ async def _late_alone(self: Worker, done: Any) -> None:
     if behind < done.first - 1:
         await self._from_log(done.chat, behind, done.first - 1)
         done = done._replace(first=behind + 1)
-    self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
+    with suppress(RoutesAwayError):
+        self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
 
 
 EQUIVALENT = {
