@@ -209,6 +209,8 @@ _BROKEN: tuple[Broken, ...] = (
     ("remove-any", "A stale route is deleted by its epoch", "whatever stands there is", Redis, "remove",
      _remove_any),
     ("no-relay", "What nobody handled is published again", "nothing is", Audit, "_try_again", _nothing_async),
+    ("marks-not-begun", "The relay begins a mark that was lost below what nobody has handled", "it does not", Audit,
+     "_begin_marks", _nothing_async),
     ("stays-once", "Stays are looked at again after the log was read", "once, before", History, "_has_gone",
      _never),
     ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
