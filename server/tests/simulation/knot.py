@@ -52,9 +52,13 @@ class Knot:
 
     def _kind(self) -> Kind:
         """Those in which somebody is taken out need somebody who is in."""
-        kinds, weights = zip(*_KINDS, strict=True)
+        if not self.others():
+            return Knot.together
+        if self._scenario.grows_in_knot:
+            return late.grows_late
+        kinds, weights = zip(*(_KINDS_IF_LARGE if self._scenario.grows else _KINDS), strict=True)
         kind: Kind = self.chance.choices(kinds, weights)[0]
-        return kind if self.others() else Knot.together
+        return kind
 
     def _run(self, seconds: float) -> None:
         scheduler = self.town.scheduler
@@ -114,6 +118,9 @@ class Knot:
             f"out {who}", lambda gateway: gateway.manage.remove(chat, caller, who)
         )
 
+    def grows(self) -> Callable[[], None]:
+        return self._scenario.move(self._scenario.users[-1], is_in=True)
+
     def others(self) -> list[UserId]:
         """Who is in the group and may be taken out of it."""
         if len(self._scenario.chats) < 2:
@@ -146,9 +153,10 @@ class Knot:
         return max(device.positions)
 
 
+_KINDS_IF_LARGE: list[tuple[Kind, float]] = [(Knot.together, 3), (late.leave_read_first, 3)]
 _KINDS: list[tuple[Kind, float]] = [
     (Knot.together, 6),
     (late.heir_hears_less, 1),
     (late.late_then_leave, 1),
-    (late.leave_read_first, 2),
+    (late.leave_read_first, 0.5),
 ]

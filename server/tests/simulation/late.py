@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _HANDLED_S: Final = 0.6
 """By then what was said has been through the worker, mostly."""
+_RELAYED_S: Final = 7.0
+"""By then the relay has published it again."""
 _NEWCOMERS: Final = 5
 
 
@@ -57,6 +59,24 @@ def leave_read_first(knot: "Knot") -> "list[Strand]":
         (again_s, partial(_all, his, is_in=False)),
         (again_s + knot.at_once(), partial(_all, his, is_in=True)),
         *((_HANDLED_S + stands_s + knot.soon() * 2, knot.says(to_group=True)) for _ in range(3)),
+    ]
+
+
+def grows_late(knot: "Knot") -> "list[Strand]":
+    """The entry that makes the chat large waits for the relay; somebody reads that he has left after it, before it comes."""
+    who, chance = knot.chance.choice(knot.others()), knot.chance
+    his = [device for device in knot.town.devices if device.user == who]
+    parts_s = 0.3 + chance.random() * 0.2
+    reads_s = parts_s + _HANDLED_S + chance.random() * 0.3
+    back_s = reads_s + _HANDLED_S
+    return [
+        (0.0, partial(_cut_workers_off, knot)),
+        (knot.at_once(), knot.grows()),
+        (parts_s, knot.parts(who)),
+        (reads_s, partial(_all, his, is_in=False)),
+        (reads_s + knot.at_once(), partial(_all, his, is_in=True)),
+        (back_s, knot.town.redis.cut_off.clear),
+        *((back_s + _RELAYED_S + knot.soon() * 4, knot.says(to_group=True)) for _ in range(3)),
     ]
 
 
