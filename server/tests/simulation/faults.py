@@ -107,8 +107,8 @@ def rewind_kafka(town: Town, chance: Random) -> Step:
     back = chance.randint(1, 6)
 
     def step() -> None:
-        for partition in town.topic.partitions:
-            partition.committed = max(partition.first, partition.committed - back)
+        town.scheduler.tell("Kafka's offsets were set back")
+        town.topic.rewind(back)
 
     return step
 

@@ -1,4 +1,7 @@
-"""The stream of the table `messages`: what was new in a log, in the order of the commits, in one shard."""
+"""The stream of the table `messages`: what was written to a log, in the order of the commits, in one shard.
+
+What is too old can be trimmed, and iterators run out.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -7,37 +10,63 @@ from simulation.network import Network, NoAnswerError, RefusedForNowError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.values import Item
 from tidings.relay.model import Committed, Page, Record, Shard, ShardId
-from tidings.relay.ports import AwayError
+from tidings.relay.ports import AwayError, IteratorOverError, TrimmedError
 
 _SHARD = ShardId("shard-1")
 _AT_ONCE = 20
 
 
 class SimFeed:
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self.records: list[Record] = []
+    """A record's number is its place in the shard; an iterator is the next place, and the age that it is of."""
 
-    def note(self, item: Item) -> None:
+    def __init__(self, network: Network, page_records: int = _AT_ONCE) -> None:
+        self._network = network
+        self._page_records = page_records
+        self.records: list[Record] = []
+        self._trimmed = 0
+        self._age = 0
+
+    def note(self, item: Item, *, is_new: bool) -> None:
+        """What changes an entry is news of nothing: it has an entry of its own."""
         tenant, _, chat = item["chat_id"].partition("#")
-        news = Committed(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"])
+        news = Committed(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_new else None
         self.records.append(Record(str(len(self.records)), None, news))
+
+    def trim(self, count: int) -> None:
+        self._trimmed = count
+
+    def expire_iterators(self) -> None:
+        self._age += 1
 
     async def shards(self) -> Sequence[Shard]:
         return await self._ask("shards", lambda: [Shard(_SHARD)])
 
     async def iterator(self, shard: ShardId, after: str | None) -> str:
         assert shard == _SHARD
-        return await self._ask("iterator", lambda: "0" if after is None else str(int(after) + 1))
+
+        def find() -> str:
+            return self._token(self._trimmed if after is None else self._kept(int(after)) + 1)
+
+        return await self._ask("iterator", find)
 
     async def page(self, iterator: str) -> Page:
-        at = int(iterator)
-
         def read() -> Page:
-            found = self.records[at : at + _AT_ONCE]
-            return Page(found, str(at + len(found)))
+            age, _, place = iterator.partition(".")
+            if int(age) != self._age:
+                raise IteratorOverError
+            at = self._kept(int(place))
+            found = self.records[at : at + self._page_records]
+            return Page(found, self._token(at + len(found)))
 
         return await self._ask("page", read)
+
+    def _kept(self, at: int) -> int:
+        if at < self._trimmed:
+            raise TrimmedError
+        return at
+
+    def _token(self, at: int) -> str:
+        return f"{self._age}.{at}"
 
     async def _ask[T](self, what: str, read: Callable[[], T]) -> T:
         try:

@@ -4,95 +4,135 @@ import asyncio
 import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import override
+from typing import NamedTuple, override
 
 from simulation.loop import Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
-from tidings.delivery.worker import Worker
-from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.messages import events
 from tidings.platform.kafka.errors import UnknownOutcomeError
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.kafka.pump import Placed
-from tidings.platform.kafka.records import Headers
+from tidings.platform.kafka.records import Headers, Record
 from tidings.relay.model import Reached
 from tidings.relay.ports import AwayError
 from tidings.topics.declaration import MESSAGES
 
 PARTITIONS = 2
 _SESSION_S = 5.0
-_AT_ONCE = 8
 _DELIVERED_WITHIN_S = 30.0
 
 
 @dataclass
 class Partition:
-    """`holder` gets its records; a holder that is not heard of loses it to the next who asks."""
+    """`term` goes up whenever it changes hands: who held it before commits nothing any more."""
 
-    first: int = 0
-    records: list[bytes] = field(default_factory=list)
+    number: int
+    records: list[Record] = field(default_factory=list)
     committed: int = 0
     holder: Process | None = None
-    heard_at: float = 0.0
+    term: int = 0
 
     @property
     def end(self) -> int:
-        return self.first + len(self.records)
+        return len(self.records)
+
+    def pass_to(self, holder: Process | None) -> None:
+        self.holder = holder
+        self.term += 1
+
+
+class Held(NamedTuple):
+    """`is_wanted_back`: another has less than its share, so it is to be let go, with what is done committed."""
+
+    partition: Partition
+    term: int
+    is_wanted_back: bool
 
 
 class Topic:
     def __init__(self, scheduler: Scheduler, network: Network) -> None:
         self.scheduler, self.network = scheduler, network
-        self.partitions = [Partition() for _ in range(PARTITIONS)]
+        self.partitions = [Partition(number) for number in range(PARTITIONS)]
+        self._heard_at: dict[Process, float] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
+    def of(self, key: bytes) -> Partition:
+        return self.partitions[zlib.crc32(key) % PARTITIONS]
+
     def append(self, key: bytes, value: bytes) -> Placed:
-        number = zlib.crc32(key) % PARTITIONS
-        partition = self.partitions[number]
-        partition.records.append(value)
+        partition = self.of(key)
+        at = partition.end
+        partition.records.append(Record(MESSAGES.name, partition.number, at, 0, key, value, ()))
+        self._wake()
+        return Placed(partition.number, at)
+
+    def reached(self, key: bytes) -> Reached:
+        partition = self.of(key)
+        return Reached(partition.number, partition.end, partition.committed)
+
+    def wipe(self) -> None:
+        """The log is lost and made anew; the group and what it had committed go with it."""
+        for partition in self.partitions:
+            partition.records.clear()
+            partition.committed = 0
+        self._disband()
+
+    def rewind(self, back: int) -> None:
+        """The group begins again at an earlier offset: everything since comes a second time."""
+        for partition in self.partitions:
+            partition.committed = max(0, partition.committed - back)
+        self._disband()
+
+    def _disband(self) -> None:
+        self._heard_at.clear()
+        for partition in self.partitions:
+            partition.pass_to(None)
+        self._wake()
+
+    def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             if not each.done():
                 each.set_result(None)
-        return Placed(number, partition.end - 1)
 
-    def reached(self, key: bytes) -> Reached:
-        number = zlib.crc32(key) % PARTITIONS
-        partition = self.partitions[number]
-        return Reached(number, partition.end, partition.committed)
-
-    def wipe(self) -> None:
-        """The log is lost and made anew; what the group had committed goes with it."""
-        for partition in self.partitions:
-            partition.records.clear()
-            partition.first = partition.committed = 0
-
-    async def news(self) -> None:
-        """Waits for the next record, or a while."""
+    def news(self) -> "asyncio.Future[None]":
+        """Done with the next record, or the next change of hands."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
-        await asyncio.wait([waiter], timeout=2.0)
+        return waiter
 
-    def claim(self, process: Process) -> list[Partition]:
-        """Those that are this process's now: its own, and what nobody has been heard of at."""
-        now = self.scheduler.now
-        held = sum(p.holder is process for p in self.partitions)
+    def beat(self, process: Process) -> list[Held]:
+        """A member is heard of: those that are its own now. Whoever was not heard of for a session is a member no more."""
+        now = self._heard_at[process] = self.scheduler.now
+        for member in [each for each, at in self._heard_at.items() if now - at > _SESSION_S]:
+            del self._heard_at[member]
+            self._pass_on(member)
+        share = -(-PARTITIONS // len(self._heard_at))
+        mine = [p for p in self.partitions if p.holder is process]
         for partition in self.partitions:
-            is_free = partition.holder is None or now - partition.heard_at > _SESSION_S
-            if (
-                partition.holder is not process
-                and is_free
-                and (held == 0 or now - partition.heard_at > 2 * _SESSION_S)
-            ):
-                partition.holder = process
-                held += 1
-            if partition.holder is process:
-                partition.heard_at = now
-                if partition.committed > partition.end:
-                    partition.committed = partition.first
-        return [p for p in self.partitions if p.holder is process]
+            if partition.holder is None and len(mine) < share:
+                partition.pass_to(process)
+                mine.append(partition)
+        return [Held(p, p.term, at >= share) for at, p in enumerate(mine)]
+
+    def _pass_on(self, member: Process) -> None:
+        for partition in self.partitions:
+            if partition.holder is member:
+                partition.pass_to(None)
+
+    def let_go(self, held: Held) -> None:
+        if held.partition.term == held.term:
+            held.partition.pass_to(None)
+            self._wake()
+
+    def commit(self, held: Held, offset: int) -> bool:
+        """False: it is another's by now."""
+        if held.partition.term != held.term:
+            return False
+        held.partition.committed = max(held.partition.committed, offset)
+        return True
 
 
 class SimPublisher(Publisher):
@@ -147,35 +187,3 @@ class SimConsumers:
             return await self._topic.network.ask("kafka.reached", read)
         except (NoAnswerError, RefusedForNowError) as error:
             raise AwayError(str(error)) from error
-
-
-async def consume(topic: Topic, process: Process, worker: Worker) -> None:
-    """What the consumer's lanes do: a partition's records in order, again until it is done, then the offset."""
-    busy: dict[int, asyncio.Task[None]] = {}
-    while True:
-        for partition in topic.claim(process):
-            task = busy.get(id(partition))
-            if (task is None or task.done()) and partition.committed < partition.end:
-                busy[id(partition)] = asyncio.get_running_loop().create_task(
-                    _batch(topic, process, partition, worker)
-                )
-        await topic.news()
-
-
-async def _batch(topic: Topic, process: Process, partition: Partition, worker: Worker) -> None:
-    at = max(partition.committed, partition.first) - partition.first
-    batch = [events.decode(value) for value in partition.records[at : at + _AT_ONCE]]
-    last = partition.first + at + len(batch)
-    await asyncio.sleep(topic.network.delay_s())
-    while partition.holder is process:
-        try:
-            await worker.handle((event.key, event.entries) for event in batch)
-        except TidingsError as error:
-            if not error.retryable:
-                raise
-            await asyncio.sleep(0.2)
-        else:
-            break
-    if partition.holder is process:
-        # also after a wipe: what a consumer commits then is an offset of the log that was
-        partition.committed = max(partition.committed, last)

@@ -108,12 +108,12 @@ class Process(asyncio.BaseEventLoop):
             self.is_stopped = True
             if self.waiting:
                 self._scheduler.awake.remove(self)
-            self._scheduler.outside.call_later(seconds, self._go_on)
+            self._scheduler.outside.call_later(seconds, self.go_on)
 
-    def _go_on(self) -> None:
-        self.is_stopped = False
-        if self.waiting and self.is_alive:
+    def go_on(self) -> None:
+        if self.is_stopped and self.waiting and self.is_alive:
             self._scheduler.awake.append(self)
+        self.is_stopped = False
 
     def kill(self) -> None:
         self.is_alive = False

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -24,7 +24,7 @@ from tidings.messages.ports import COMMITTED
 from tidings.messages.store import DynamoLog
 from tidings.messages.view import View
 from tidings.relay.audit import Audit
-from tidings.routing.ports import Standing
+from tidings.routing.ports import RoutesAwayError, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,14 @@ async def _replay_for_ever(self: Resuming, seat: Any) -> None:
 async def _join_blindly(self: Routed, job: Any) -> None:
     """As it was before a seed found it."""
     seat, chat, _ = job
-    if chat not in seat.rooms:
+    if chat in seat.rooms:
+        return
+    try:
         await self.rooms.enter(seat, chat)
-        await self._compare(seat.chat(chat), [seat])
+    except RoutesAwayError:
+        seat.is_routed = False
+        return
+    await self._compare(seat.chat(chat), [seat])
 
 
 async def _late_alone(self: Worker, done: Any) -> None:
@@ -164,7 +169,8 @@ async def _late_alone(self: Worker, done: Any) -> None:
     if behind < done.first - 1:
         await self._from_log(done.chat, behind, done.first - 1)
         done = done._replace(first=behind + 1)
-    self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
+    with suppress(RoutesAwayError):
+        self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
 
 
 EQUIVALENT = {
@@ -203,10 +209,14 @@ _BROKEN: tuple[Broken, ...] = (
     ("remove-any", "A stale route is deleted by its epoch", "whatever stands there is", Redis, "remove",
      _remove_any),
     ("no-relay", "What nobody handled is published again", "nothing is", Audit, "_try_again", _nothing_async),
+    ("marks-not-begun", "The relay begins a mark that was lost below what nobody has handled", "it does not", Audit,
+     "_begin_marks", _nothing_async),
     ("stays-once", "Stays are looked at again after the log was read", "once, before", History, "_has_gone",
      _never),
     ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
      Routed, "_join", _join_blindly),
+    ("listens-again", "Who was taken out of a large chat and read of it early listens no more", "he goes on", Routed,
+     "_left_before", _nothing),
     ("late-alone", "What was late is pushed with what follows it", "by itself", Worker, "_mark", _late_alone),
     ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", Resuming, "_replay",
      _replay_for_ever),

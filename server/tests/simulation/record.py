@@ -74,12 +74,12 @@ class Record:
                     )
 
     def _logged(self, before: Item | None, after: Item) -> None:
+        self.feed.note(after, is_new=before is None)
         partition = after["chat_id"]
         if before is None:
             head = self.logs.get(partition, 0)
             if after["sequence"] != head + 1:
                 self.broken(f"{after['sequence']} was written after {head} in {partition}")
             self.logs[partition] = after["sequence"]
-            self.feed.note(after)
         elif before["client_message_id"] != after["client_message_id"]:
             self.broken(f"{after['sequence']} of {partition} was written over")

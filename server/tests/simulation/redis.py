@@ -30,6 +30,9 @@ class Redis:
     marks: dict[ChatKey, int] = field(default_factory=dict)
     channels: dict[str, list["Subscription"]] = field(default_factory=dict)
     is_away: bool = False
+    cut_off: set[Process] = field(default_factory=set)
+    """To these it is as if it were away."""
+    breaks_at_word: bool = False
     ended: set[tuple[DeviceKey, int]] = field(default_factory=set)
     """Routes that were taken out by whom they are, or went with everything."""
 
@@ -44,11 +47,19 @@ class Redis:
         self.routes.clear()
         self.marks.clear()
 
+    def mend(self) -> None:
+        self.is_away = self.breaks_at_word = False
+        self.cut_off.clear()
+
     def break_lines(self) -> None:
         """Every subscription is lost, and comes back by itself."""
         for subscriptions in list(self.channels.values()):
             for each in list(subscriptions):
                 each.lose()
+
+    def break_at_next_word(self) -> None:
+        """While it is under way: whoever published it was told that somebody listens."""
+        self.breaks_at_word = True
 
     def register(self, device: DeviceKey, gateway: GatewayId, lease_s: float, had: int) -> Registered | None:
         mine = self.routes.setdefault(device[:2], {})
@@ -118,9 +129,13 @@ class Redis:
 
     def publish(self, channel: str, payload: bytes) -> int:
         listening = self.channels.get(channel, [])
+        count = len(listening)
         for each in listening:
             each.say(payload)
-        return len(listening)
+        if self.breaks_at_word and count and " " not in channel:
+            self.breaks_at_word = False
+            self.break_lines()
+        return count
 
 
 class Subscription:
@@ -194,7 +209,7 @@ class SimRedis:
 
     async def _ask[T](self, what: str, do: Callable[[], T]) -> T:
         def reached() -> T:
-            if self._redis.is_away:
+            if self._redis.is_away or self._process in self._redis.cut_off:
                 raise RefusedForNowError(what)
             return do()
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from simulation.dynamo import SimClient
 from simulation.feed import SimFeed
-from simulation.kafka import SimConsumers, SimPublisher, Topic, consume
+from simulation.kafka import SimConsumers, SimPublisher, Topic
 from simulation.keys import SimKeys
 from simulation.loop import BEGAN_MS, Process, Scheduler
+from simulation.member import Member
 from simulation.network import Network
 from simulation.redis import Redis, SimMarks, SimPresences, SimRedis
 from simulation.tables import Tables
@@ -41,11 +42,14 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.append import Appends
 from tidings.messages.change import Change, Permits
+from tidings.messages.events import Committed
 from tidings.messages.history import History
 from tidings.messages.lane import World as LogWorld
 from tidings.messages.model import Check, Entry
 from tidings.messages.send import Send
 from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReader, KafkaPublishing
+from tidings.platform.kafka.lane import Work
+from tidings.platform.kafka.records import Batch, Record
 from tidings.relay.audit import Audit
 from tidings.relay.leasing import Leasing
 from tidings.relay.model import ShardId
@@ -54,7 +58,7 @@ from tidings.relay.serve import Relay
 from tidings.relay.store.leases import DynamoLeases
 from tidings.routing.model import GatewayId, RoutesAwayError
 from tidings.run.chat_lists import join_chat_lists
-from tidings.run.deliveries import Wiring, join_worker
+from tidings.run.deliveries import Wiring, decode, join_worker
 from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
 from tidings.run.signs import Acquaintances
 from tidings.signs.watching import Watching
@@ -224,7 +228,15 @@ def start_worker(engines: Engines, process: Process) -> None:
         away=NobodyTold(),
         counts=Counts(),
     )
-    process.begin(consume(engines.topic, process, worker))
+
+    async def handle(batch: Batch[Committed]) -> None:
+        await worker.handle((event.body.key, event.body.entries) for event in batch.events)
+
+    process.begin(Member(engines.topic, process, Work(decode, handle, _never_buried)).run())
+
+
+async def _never_buried(record: Record, reason: str) -> None:
+    raise AssertionError(f"{record.offset} was to be buried: {reason}")
 
 
 def start_relay(engines: Engines, process: Process) -> None:

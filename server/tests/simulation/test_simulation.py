@@ -21,6 +21,8 @@ QUICKLY_CAUGHT = (
     "no-relay",
     "kept-audience",
     "remove-any",
+    "mark-first",
+    "rows-first",
 )
 
 

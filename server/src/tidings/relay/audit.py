@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import batched
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
@@ -81,6 +82,7 @@ class Audit:
         reached = await self._reached(due)
         marks = await self.marks.of([behind.chat for _, behind in asked])
         late = [each for each in asked if self._is_left(*each, marks, now)]
+        await self._begin_marks([behind for _, behind in late if behind.chat not in marks])
         silent = [each for each in late if each[1].due_at <= now and self._is_silent(each[1], reached)]
         await self._republish(silent, marks)
 
@@ -89,6 +91,11 @@ class Audit:
             return await self.consumers.reached(due) if due else {}
         except AwayError:
             return {}  # then nothing can be published either
+
+    async def _begin_marks(self, unmarked: Sequence[Behind]) -> None:
+        """Redis has lost them. A worker that knows nothing of the chat would mark what follows, and all below with it."""
+        for some in batched(unmarked, self.patience.at_once):
+            await asyncio.gather(*(self.marks.begin(behind.chat, behind.first - 1) for behind in some))
 
     def _is_left(self, backlog: Backlog, behind: Behind, marks: Mapping[ChatKey, int], now: float) -> bool:
         had = len(backlog)

@@ -61,6 +61,10 @@ class Marks(Protocol):
         """Up to where a chat was handled; one without a mark is left out. Raises `AwayError`."""
         ...
 
+    async def begin(self, chat: ChatKey, at: int) -> None:
+        """Of a chat that has no mark. One that got one meanwhile keeps it, if that is further. Raises `AwayError`."""
+        ...
+
 
 class Consumers(Protocol):
     async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:

@@ -69,6 +69,12 @@ class BelievedMarks:
         except RoutesAwayError as error:
             raise AwayError(f"Redis: {error}") from error
 
+    async def begin(self, chat: ChatKey, at: int) -> None:
+        try:
+            await self._marks.mark(chat, at, at)
+        except RoutesAwayError as error:
+            raise AwayError(f"Redis: {error}") from error
+
 
 class ReadLog:
     def __init__(self, reader: DynamoReader) -> None:

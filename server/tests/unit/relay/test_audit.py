@@ -70,6 +70,19 @@ async def test_a_chat_without_a_mark_is_published_from_what_was_seen() -> None:
     await relay.stop()
 
 
+async def test_a_chat_whose_mark_was_lost_gets_one_below_what_nobody_has_handled() -> None:
+    """A worker that knows nothing of the chat would mark the next entry, and this one would count as handled with it."""
+    scene = Scene()
+    scene.streams.open("s")
+    for chat, sequence in (("a", 70), ("a", 71), ("b", 1), ("c", 9)):
+        scene.streams.put("s", chat, sequence)
+    scene.handle("c", 3)
+    relay, _ = scene.relay()
+    await settle(relay)
+    assert scene.marks.at == {A: 69, chat_of("b"): 0, chat_of("c"): 3}
+    await relay.stop()
+
+
 async def test_while_consumers_are_behind_nothing_is_published_again() -> None:
     scene = Scene()
     scene.streams.open("s")

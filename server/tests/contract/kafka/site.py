@@ -1,0 +1,85 @@
+"""What a group of consumers looks like from outside, wherever its topic is: at a broker, or in the simulation."""
+
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple, Protocol
+
+from tidings.kernel.ids import ChatKey
+from tidings.platform.kafka.publisher import Publisher
+from tidings.relay.model import Reached
+
+PARTITIONS = 2
+STALLS_NEVER = 1_000_000
+
+
+class Effect(NamedTuple):
+    """A batch that a member was given: of this partition, from the first offset to the last, with these values."""
+
+    partition: int
+    first: int
+    last: int
+    values: tuple[int, ...]
+
+
+class Member(Protocol):
+    """A consumer in a process of its own."""
+
+    def effects(self) -> list[Effect]:
+        """Each was there before its offset could be committed."""
+        ...
+
+    def die(self) -> None:
+        """As by SIGKILL."""
+        ...
+
+    def freeze(self) -> None:
+        """As by SIGSTOP."""
+        ...
+
+    def thaw(self) -> None: ...
+
+
+class Site(Protocol):
+    """One topic of two partitions, and one group."""
+
+    def publishing(self) -> AbstractAsyncContextManager[Publisher]: ...
+
+    def keys(self) -> Mapping[int, bytes]:
+        """One that goes to each of the partitions."""
+        ...
+
+    def join(self, stalls_from: int = STALLS_NEVER) -> Member:
+        """Another member. One that stalls has the effect of the batch with that offset, and never ends it."""
+        ...
+
+    def committed(self, partition: int) -> int:
+        """Where the group would go on."""
+        ...
+
+    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]: ...
+
+    async def wipe(self) -> None:
+        """The log is lost, and made anew. The group is lost with it."""
+        ...
+
+    async def set_back(self, offset: int) -> None:
+        """In both partitions, once nobody is in the group any more."""
+        ...
+
+
+type Scene = Callable[[Site], Coroutine[None, None, None]]
+type Play = Callable[[Scene], None]
+
+
+def offsets(member: Member, partition: int) -> list[int]:
+    """In the order of their effects."""
+    return [
+        n
+        for each in member.effects()
+        if each.partition == partition
+        for n in range(each.first, each.last + 1)
+    ]
+
+
+def values(*members: Member) -> set[int]:
+    return {value for member in members for each in member.effects() for value in each.values}

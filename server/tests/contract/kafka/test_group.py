@@ -1,0 +1,271 @@
+"""A topic and the group that reads it, as the worker and the relay rely on them. Also run on the simulated one."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer as RawConsumer
+from confluent_kafka import KafkaException, TopicPartition
+from contract.kafka.harness import (
+    GROUP,
+    TOPIC,
+    committed,
+    eventually,
+    first_times,
+    key_per_partition,
+    make_topic,
+    meanwhile,
+    publishing,
+    run,
+)
+from contract.kafka.site import PARTITIONS, STALLS_NEVER, Effect, Play, Scene, Site, offsets, values
+
+from tidings.engines.fleet import Fleet
+from tidings.engines.model import Engine
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.events import kafka_key
+from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.publisher import Publisher
+from tidings.relay.model import Reached
+from tidings.relay.store import KafkaConsumers
+
+ROOT = Path(__file__).parents[2]
+BOTH = range(PARTITIONS)
+
+
+@dataclass
+class Mortal:
+    """`mortal.py` at work."""
+
+    process: subprocess.Popen[bytes]
+    written: Path
+
+    def effects(self) -> list[Effect]:
+        lines = self.written.read_text().splitlines() if self.written.exists() else []
+        return [_effect(line) for line in lines]
+
+    def die(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def freeze(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+
+def _effect(line: str) -> Effect:
+    partition, first, last, told = line.split(" ")
+    return Effect(int(partition), int(first), int(last), tuple(map(int, told.split(","))))
+
+
+@dataclass
+class AtBroker:
+    fleet: Fleet
+    connection: Connection
+    directory: Path
+    members: list[Mortal] = field(default_factory=list)
+
+    def publishing(self) -> AbstractAsyncContextManager[Publisher]:
+        return publishing(self.connection)
+
+    def keys(self) -> Mapping[int, bytes]:
+        return key_per_partition(PARTITIONS)
+
+    def join(self, stalls_from: int = STALLS_NEVER) -> Mortal:
+        written = self.directory / f"effects-{len(self.members)}"
+        at = [self.connection.bootstrap_servers, self.connection.topic_prefix, str(written), str(stalls_from)]
+        process = subprocess.Popen([sys.executable, "-m", "contract.kafka.mortal", *at], cwd=ROOT)
+        self.members.append(Mortal(process, written))
+        return self.members[-1]
+
+    def committed(self, partition: int) -> int:
+        return committed(self.connection, partition) or 0
+
+    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:
+        made = KafkaConsumers(self.connection, topic=TOPIC, group=GROUP, key_of=kafka_key)
+        with closing(made) as consumers:
+            return await consumers.reached(chats)
+
+    async def wipe(self) -> None:
+        await meanwhile(self.fleet.wipe, Engine.KAFKA)
+        await meanwhile(make_topic, self.connection, partitions=PARTITIONS)
+
+    async def set_back(self, offset: int) -> None:
+        await eventually(lambda: self._is_set_back(offset))
+
+    def _is_set_back(self, offset: int) -> bool:
+        """The broker lets nobody from outside commit while there are members."""
+        raw = RawConsumer({**self.connection.admin_config(), "group.id": self.connection.group(GROUP)})
+        places = [TopicPartition(self.connection.topic(TOPIC), number, offset) for number in BOTH]
+        try:
+            raw.commit(offsets=places, asynchronous=False)
+        except KafkaException:
+            return False
+        finally:
+            raw.close()
+        return True
+
+    def end(self) -> None:
+        for member in self.members:
+            member.thaw()
+            member.die()
+
+
+@pytest.fixture
+def group(lone: Fleet, at_lone: Connection, tmp_path: Path) -> Iterator[Play]:
+    make_topic(at_lone, partitions=PARTITIONS)
+    site = AtBroker(lone, at_lone, tmp_path)
+
+    def play(scene: Scene) -> None:
+        run(scene(site))
+
+    yield play
+    site.end()
+
+
+async def fill(site: Site, first: int, count: int) -> None:
+    """Numbered values, so many in each partition."""
+    async with site.publishing() as publisher:
+        answers = [
+            publisher.send(TOPIC, key, b"%d" % (number * PARTITIONS + partition))
+            for number in range(first, first + count)
+            for partition, key in site.keys().items()
+        ]
+        await asyncio.gather(*answers)
+
+
+def test_an_answer_says_where_a_record_stands_and_a_key_keeps_its_partition_and_order(group: Play) -> None:
+    async def scene(site: Site) -> None:
+        async with site.publishing() as publisher:
+            keys = [b"key-%d" % (n % 5) for n in range(60)]
+            placed = await asyncio.gather(*(publisher.send(TOPIC, key, b"0") for key in keys))
+        for partition in BOTH:
+            mine = [each.offset for each in placed if each.partition == partition]
+            assert mine == list(range(len(mine)))
+        assert len({(key, each.partition) for key, each in zip(keys, placed, strict=True)}) == 5
+
+    group(scene)
+
+
+def test_every_record_has_its_effect_once_and_in_order_and_is_committed(group: Play) -> None:
+    async def scene(site: Site) -> None:
+        await fill(site, 0, 40)
+        member = site.join()
+        await eventually(lambda: all(site.committed(partition) == 40 for partition in BOTH))
+        assert [offsets(member, partition) for partition in BOTH] == [list(range(40))] * PARTITIONS
+        await fill(site, 40, 10)
+        await eventually(lambda: all(site.committed(partition) == 50 for partition in BOTH))
+        assert [offsets(member, partition) for partition in BOTH] == [list(range(50))] * PARTITIONS
+
+    group(scene)
+
+
+def test_after_a_death_between_effect_and_commit_exactly_the_uncommitted_is_repeated(group: Play) -> None:
+    async def scene(site: Site) -> None:
+        await fill(site, 0, 40)
+        dies = site.join(stalls_from=20)
+        await eventually(lambda: all(20 in offsets(dies, partition) for partition in BOTH))
+        at = {each.partition: each for each in dies.effects()}
+        await eventually(lambda: all(site.committed(partition) == at[partition].first for partition in BOTH))
+        dies.die()
+        heir = site.join()
+        await eventually(lambda: all(site.committed(partition) == 40 for partition in BOTH))
+        for partition in BOTH:
+            assert offsets(heir, partition) == list(range(at[partition].first, 40))
+
+    group(scene)
+
+
+def test_a_newcomer_gets_its_share_and_nothing_is_skipped_or_repeated(group: Play) -> None:
+    async def scene(site: Site) -> None:
+        await fill(site, 0, 10)
+        was_there = site.join()
+        await eventually(lambda: all(offsets(was_there, partition) for partition in BOTH))
+        comes, sent = site.join(), 10
+        async with asyncio.timeout(120):
+            while not comes.effects():
+                await fill(site, sent, 2)
+                sent += 2
+                await asyncio.sleep(0.1)
+        await eventually(lambda: all(site.committed(partition) == sent for partition in BOTH))
+        for partition in BOTH:
+            mine, others = offsets(was_there, partition), offsets(comes, partition)
+            assert mine + others == list(range(sent))
+        assert {each.partition for each in comes.effects()} != set(BOTH), "one was left to who was there"
+
+    group(scene)
+
+
+def test_who_stands_still_loses_its_partitions_and_moves_no_offset_back(group: Play) -> None:
+    async def scene(site: Site) -> None:
+        stops = site.join()
+        await fill(site, 0, 8)
+        await eventually(lambda: values(stops) == set(range(8 * PARTITIONS)))
+        stops.freeze()
+        heir = site.join()
+        await fill(site, 8, 8)
+        await eventually(lambda: all(site.committed(partition) == 16 for partition in BOTH))
+        stops.thaw()
+        await fill(site, 16, 8)
+        await eventually(lambda: values(heir, stops) == set(range(24 * PARTITIONS)))
+        assert all(site.committed(partition) >= 16 for partition in BOTH)
+        for partition in BOTH:
+            mine = offsets(heir, partition)
+            assert first_times(mine) == mine
+
+    group(scene)
+
+
+def test_of_a_log_that_is_made_anew_everything_is_read(group: Play) -> None:
+    async def scene(site: Site) -> None:
+        member = site.join()
+        await fill(site, 0, 20)
+        await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
+        await site.wipe()
+        await fill(site, 20, 5)
+        await eventually(lambda: values(member) == set(range(25 * PARTITIONS)))
+        await eventually(lambda: all(site.committed(partition) == 5 for partition in BOTH))
+        for partition in BOTH:
+            assert offsets(member, partition)[:20] == list(range(20))
+
+    group(scene)
+
+
+def test_when_offsets_are_set_back_everything_since_comes_again(group: Play) -> None:
+    async def scene(site: Site) -> None:
+        first = site.join()
+        await fill(site, 0, 20)
+        await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
+        first.die()
+        await site.set_back(6)
+        second = site.join()
+        await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
+        assert [offsets(second, partition) for partition in BOTH] == [list(range(6, 20))] * PARTITIONS
+
+    group(scene)
+
+
+def test_how_far_the_consumers_are_is_told_of_the_partition_that_a_chat_goes_to(group: Play) -> None:
+    chats = [ChatKey(TenantId("acme"), ChatId(f"g{number}")) for number in range(6)]
+
+    async def scene(site: Site) -> None:
+        async with site.publishing() as publisher:
+            placed = {chat: await publisher.send(TOPIC, kafka_key(chat), b"0") for chat in chats}
+        ends = {each.partition: each.offset + 1 for each in placed.values()}
+        wanted = {chat: Reached(at.partition, ends[at.partition], 0) for chat, at in placed.items()}
+        assert await site.reached(chats) == wanted
+        site.join()
+        await eventually(lambda: all(site.committed(partition) == end for partition, end in ends.items()))
+        assert await site.reached(chats) == {
+            chat: was._replace(committed=was.end) for chat, was in wanted.items()
+        }
+
+    group(scene)

@@ -1,0 +1,248 @@
+"""The stream of `messages` as the relay reads it: at both engines, and a script for what none of them can be brought to.
+
+Also run on the simulated stream.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import pytest
+from fixtures.engines import Space
+from fixtures.scripted_streams import ScriptedStreams
+from fixtures.stage import ANNA, BEN, Stage, asked
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.ids import ChatKey
+from tidings.messages.content import Content
+from tidings.platform.dynamo.opening import open_client, open_streams
+from tidings.relay.model import Committed, Record, ShardId
+from tidings.relay.ports import AwayError, Feed, IteratorOverError, TrimmedError
+from tidings.relay.store import StreamFeed
+
+PAGE = 3
+TOLD_WITHIN_S = 60
+
+
+class Place(NamedTuple):
+    """How far one shard was read."""
+
+    shard: ShardId
+    after: str | None
+
+
+class River(NamedTuple):
+    """A stream, whoever writes to its table, and where it stood when the test began."""
+
+    feed: Feed
+    stage: Stage
+    begins: Place
+
+
+class Script(Protocol):
+    """A stream to which anything can happen."""
+
+    @property
+    def feed(self) -> Feed: ...
+
+    def put(self, sequence: int) -> None: ...
+
+    def trim(self, count: int) -> None:
+        """So many of its oldest records are gone."""
+        ...
+
+    def expire_iterators(self) -> None: ...
+
+    def refuse_one(self) -> None:
+        """The next call."""
+        ...
+
+
+type Scene = Callable[[River], Coroutine[None, None, None]]
+type Play = Callable[[Scene], None]
+
+
+async def place_of(feed: Feed) -> Place:
+    """There is one shard wherever this runs."""
+    (shard,) = await feed.shards()
+    return Place(shard.id, None)
+
+
+async def read_on(feed: Feed, place: Place) -> list[Record]:
+    """To the first empty page."""
+    iterator: str | None = await feed.iterator(*place)
+    found: list[Record] = []
+    while iterator is not None:
+        page = await feed.page(iterator)
+        if not page.records:
+            break
+        found += page.records
+        iterator = page.iterator
+    return found
+
+
+async def told_of(river: River, chat: ChatKey, last: int) -> list[Record]:
+    """All since the test began, once the stream has come to this entry."""
+    async with asyncio.timeout(TOLD_WITHIN_S):
+        while True:
+            found = await read_on(river.feed, river.begins)
+            if last in sequences(found, chat):
+                return found
+            await asyncio.sleep(0.05)
+
+
+def sequences(records: Sequence[Record], chat: ChatKey) -> list[int]:
+    news = [each.news for each in records]
+    return [each.sequence for each in news if isinstance(each, Committed) and each.chat == chat]
+
+
+@pytest.fixture
+def river(tables: Tables, space: Space, tmp_path: Path) -> Play:
+    async def flow(scene: Scene) -> None:
+        async with (
+            open_client(tables.url, REGION, tables.prefix) as client,
+            open_streams(tables.url, REGION, tables.prefix) as streams,
+        ):
+            place = await place_of(all_at_once := StreamFeed(streams))
+            before = await read_on(all_at_once, place)
+            feed, stage = (
+                StreamFeed(streams, page_records=PAGE),
+                Stage(client, space.tenant, tmp_path / "key"),
+            )
+            await feed.shards()
+            await scene(River(feed, stage, place._replace(after=before[-1].number if before else None)))
+
+    return lambda scene: asyncio.run(asyncio.wait_for(flow(scene), 120))
+
+
+class Scripted:
+    def __init__(self) -> None:
+        self._streams = ScriptedStreams()
+        self._streams.open("s")
+        self.feed: Feed = StreamFeed(self._streams, page_records=PAGE)
+        self.expire_iterators = self._streams.expire_iterators
+
+    def put(self, sequence: int) -> None:
+        self._streams.put("s", "a", sequence)
+
+    def trim(self, count: int) -> None:
+        self._streams.trim("s", count)
+
+    def refuse_one(self) -> None:
+        self._streams.throttles = 1
+
+
+@pytest.fixture
+def script() -> Script:
+    return Scripted()
+
+
+def test_what_is_new_in_a_chat_is_told_once_and_in_the_order_of_its_commits(river: Play) -> None:
+    async def scene(at: River) -> None:
+        one, other = [await at.stage.group(BEN) for _ in range(2)]
+        for number in range(6):
+            await at.stage.send(one, ANNA, f"{number}")
+            await at.stage.send(other, ANNA, f"{number}")
+        found = await told_of(at, other, 7)
+        assert [sequences(found, chat) for chat in (one, other)] == [[*range(1, 8)]] * 2
+
+    river(scene)
+
+
+def test_what_changes_an_entry_is_told_and_is_no_news(river: Play) -> None:
+    """The change has an entry of its own, which is."""
+
+    async def scene(at: River) -> None:
+        chat = await at.stage.group(BEN)
+        await at.stage.send(chat, ANNA, "two")
+        await at.stage.change.edit(asked(chat, ANNA, 2), Content(text="two, edited"))
+        await at.stage.change.redact(asked(chat, ANNA, 2))
+        found = await told_of(at, chat, 4)
+        assert sequences(found, chat) == [1, 2, 3, 4]
+        assert [each.news for each in found if each.news is None] != []
+
+    river(scene)
+
+
+def test_reading_goes_on_behind_any_record_and_comes_to_the_same(river: Play) -> None:
+    async def scene(at: River) -> None:
+        chat = await at.stage.group(BEN)
+        for number in range(5):
+            await at.stage.send(chat, ANNA, f"{number}")
+        found = await told_of(at, chat, 6)
+        assert len({each.number for each in found}) == len(found)
+        for number, each in enumerate(found):
+            rest = await read_on(at.feed, at.begins._replace(after=each.number))
+            assert rest[: len(found) - number - 1] == found[number + 1 :]
+
+    river(scene)
+
+
+def test_a_page_can_be_read_again(river: Play) -> None:
+    async def scene(at: River) -> None:
+        chat = await at.stage.group(BEN)
+        for number in range(4):
+            await at.stage.send(chat, ANNA, f"{number}")
+        await told_of(at, chat, 5)
+        iterator = await at.feed.iterator(*at.begins)
+        first, again = await at.feed.page(iterator), await at.feed.page(iterator)
+        assert first.records == again.records
+        assert 0 < len(first.records) <= PAGE
+
+    river(scene)
+
+
+def test_an_empty_page_is_not_the_last(river: Play) -> None:
+    async def scene(at: River) -> None:
+        chat = await at.stage.group(BEN)
+        *_, last = await told_of(at, chat, 1)
+        page = await at.feed.page(await at.feed.iterator(at.begins.shard, last.number))
+        assert page.records == []
+        await at.stage.send(chat, ANNA, "two")
+        async with asyncio.timeout(TOLD_WITHIN_S):
+            while not page.records:
+                assert page.iterator is not None
+                page = await at.feed.page(page.iterator)
+        assert sequences(page.records, chat) == [2]
+
+    river(scene)
+
+
+async def test_where_records_were_trimmed_that_is_told_and_the_oldest_left_can_be_read(
+    script: Script,
+) -> None:
+    for sequence in range(1, 7):
+        script.put(sequence)
+    place = await place_of(script.feed)
+    numbers = [each.number for each in await read_on(script.feed, place)]
+    iterator = await script.feed.iterator(place.shard, numbers[0])
+    script.trim(4)
+    with pytest.raises(TrimmedError):
+        await script.feed.page(iterator)
+    with pytest.raises(TrimmedError):
+        await script.feed.iterator(place.shard, numbers[1])
+    assert [each.number for each in await read_on(script.feed, place)] == numbers[4:]
+
+
+async def test_an_iterator_runs_out_and_another_goes_on_at_the_same_place(script: Script) -> None:
+    for sequence in range(1, 6):
+        script.put(sequence)
+    place = await place_of(script.feed)
+    page = await script.feed.page(await script.feed.iterator(*place))
+    script.expire_iterators()
+    assert page.iterator is not None
+    with pytest.raises(IteratorOverError):
+        await script.feed.page(page.iterator)
+    rest = await read_on(script.feed, place._replace(after=page.records[-1].number))
+    assert [each.news.sequence for each in rest if isinstance(each.news, Committed)] == [4, 5]
+
+
+async def test_who_is_refused_is_told_to_come_later(script: Script) -> None:
+    script.put(1)
+    place = await place_of(script.feed)
+    iterator = await script.feed.iterator(*place)
+    script.refuse_one()
+    with pytest.raises(AwayError):
+        await script.feed.page(iterator)
+    assert len((await script.feed.page(iterator)).records) == 1

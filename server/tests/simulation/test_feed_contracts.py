@@ -1,0 +1,77 @@
+"""The contract suite of the stream, on the simulated one, written to by the real use cases on simulated tables."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import override
+
+import pytest
+from contract.relay import test_feed
+from contract.relay.test_feed import PAGE, Play, River, Scene, Script, place_of
+from fixtures.engines import Space
+from fixtures.stage import Stage
+from simulation.dynamo import SimClient
+from simulation.feed import SimFeed
+from simulation.loop import Scheduler
+from simulation.network import RefusedForNowError
+from simulation.record import Record
+from simulation.tables import Tables
+from simulation.test_contracts import Direct
+
+SUITE = [test for name, test in vars(test_feed).items() if name.startswith("test_")]
+OF_RIVERS = [test for test in SUITE if [*inspect.signature(test).parameters] == ["river"]]
+OF_SCRIPTS = [test for test in SUITE if [*inspect.signature(test).parameters] == ["script"]]
+
+
+class Refusing(Direct):
+    """Does the next one not."""
+
+    is_to_refuse = False
+
+    @override
+    async def ask[T](self, what: str, do: Callable[[], T], within_s: float = 2.0) -> T:
+        if self.is_to_refuse:
+            self.is_to_refuse = False
+            raise RefusedForNowError(what)
+        return await super().ask(what, do, within_s)
+
+
+class SimScript:
+    def __init__(self) -> None:
+        self._network = Refusing()
+        self.feed = SimFeed(self._network, PAGE)
+        self.trim, self.expire_iterators = self.feed.trim, self.feed.expire_iterators
+
+    def put(self, sequence: int) -> None:
+        self.feed.note({"chat_id": "acme#a", "sequence": sequence}, is_new=True)
+
+    def refuse_one(self) -> None:
+        self._network.is_to_refuse = True
+
+
+@pytest.fixture
+def river(space: Space, tmp_path: Path) -> Play:
+    async def flow(scene: Scene) -> None:
+        tables, feed = Tables(), SimFeed(Direct(), PAGE)
+        Record(Scheduler(0), tables, feed)
+        stage = Stage(SimClient(tables, Direct()), space.tenant, tmp_path / "key")
+        await scene(River(feed, stage, await place_of(feed)))
+
+    return lambda scene: asyncio.run(asyncio.wait_for(flow(scene), 60))
+
+
+def test_the_whole_suite_is_run() -> None:
+    assert len(OF_RIVERS) + len(OF_SCRIPTS) == len(SUITE) >= 8
+
+
+@pytest.mark.parametrize("contract", OF_RIVERS, ids=lambda test: test.__name__)
+def test_the_simulated_stream_keeps_the_contract(contract: Callable[[Play], None], river: Play) -> None:
+    contract(river)
+
+
+@pytest.mark.parametrize("contract", OF_SCRIPTS, ids=lambda test: test.__name__)
+async def test_the_simulated_stream_fails_as_the_contract_says(
+    contract: Callable[[Script], Coroutine[None, None, None]],
+) -> None:
+    await contract(SimScript())
