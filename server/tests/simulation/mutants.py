@@ -67,6 +67,11 @@ async def _mark_first(self: Worker, written: Sequence[Any]) -> None:
     await _reach(self, [plan for each in written for plan in each.plans])
 
 
+async def _as_they_are(self: Resuming, seat: Seat, positions: object, rows: list[Any]) -> list[Any]:
+    del self, seat, positions
+    return rows
+
+
 async def _keep_and_go(self: Reaching, kept: Sequence[Any]) -> None:
     await self._pending.put(kept)
 
@@ -215,8 +220,6 @@ _BROKEN: tuple[Broken, ...] = (
      _never),
     ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
      Routed, "_join", _join_blindly),
-    ("listens-again", "Who was taken out of a large chat and read of it early listens no more", "he goes on", Routed,
-     "_left_before", _nothing),
     ("late-alone", "What was late is pushed with what follows it", "by itself", Worker, "_mark", _late_alone),
     ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", Resuming, "_replay",
      _replay_for_ever),
@@ -244,4 +247,26 @@ MUTANTS["rows-first"] = RowsFirst(
     Resuming,
     "_register",
     _rows_first,
+)
+
+
+class ListensAgain(Mutant):
+    """Two rules that stand for each other, but for who comes in between two reads of his resume."""
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        with (
+            patch.object(Resuming, "_without_left", _as_they_are),
+            patch.object(Routed, "_left_before", _nothing),
+        ):
+            yield
+
+
+MUTANTS["listens-again"] = ListensAgain(
+    "listens-again",
+    "Who was taken out of a large chat and read of it early listens no more",
+    "he goes on",
+    Routed,
+    "_left_before",
+    _nothing,
 )

@@ -78,6 +78,10 @@ class Reading(Protocol):
         """As `after`, where it is known that all of `(after, up_to]` is the reader's to see."""
         ...
 
+    async def left(self, chat: ChatKey, user: UserId) -> int | None:
+        """The sequence of the user's leave, as it is at this moment; None while he is in."""
+        ...
+
     async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> Sequence[Shown]:
         """Opened, in their order, for whoever may see them."""
         ...

@@ -99,8 +99,8 @@ class Routed:
         self.ranges = Ranges(world.history, sending, self.counts, options.ranges, report)
         self.rooms = Rooms(world.ears, self)
         parts = Parts(
-            world.routes, world.line, self.rooms, world.rows, world.queue, world.listing, self.ranges,
-            sending, self.acks,
+            world.routes, world.line, self.rooms, world.rows, world.queue, world.listing, world.history,
+            self.ranges, sending, self.acks,
         )  # fmt: skip
         self.resuming = Resuming(
             parts, world.gateway, options.resume, counts=self.counts, pauses=world.pauses, report=report

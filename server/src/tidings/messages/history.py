@@ -98,6 +98,10 @@ class History:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
         return (await self.show(chat, [entry]))[0]
 
+    async def left(self, chat: ChatKey, user: UserId) -> int | None:
+        """The sequence of the user's leave; None while he is in."""
+        return (await self._intervals(chat, user))[-1].removed
+
     async def now(
         self, chat: ChatKey, sequences: Collection[int], user: UserId | None = None
     ) -> Mapping[int, Shown]:

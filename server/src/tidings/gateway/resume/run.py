@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from itertools import batched
 from typing import Final, NamedTuple, final
 
+from msgspec.structs import replace
+
 from tidings.delivery import rules
 from tidings.delivery.model import PendingKey, Row, Waiting
 from tidings.gateway.acks import Acks
 from tidings.gateway.counts import Counts
 from tidings.gateway.crew import Crew
-from tidings.gateway.ports import Listing, Queue, Rows
+from tidings.gateway.ports import Listing, Queue, Reading, Rows
 from tidings.gateway.pushing.rooms import Rooms
 from tidings.gateway.resume.plan import Ahead, Plan, Tails, head_of, is_any_ahead, plan
 from tidings.gateway.resume.ranges import Ranges
@@ -57,6 +59,7 @@ class Parts(NamedTuple):
     rows: Rows
     queue: Queue
     listing: Listing
+    history: Reading
     ranges: Ranges
     sending: Sending
     acks: Acks
@@ -174,6 +177,7 @@ class Resuming:
         await self._subscribe(seat, rows)
         await pauses.at("gateway.subscribed")
         rows = await self._with_heads(seat, rows)
+        rows = await self._without_left(seat, _held(seat) if told is None else told, rows)
         kept = await self._kept(seat, _held(seat) if told is None else told, rows)
         await pauses.at("gateway.read")
         positions = _held(seat) if told is None else told
@@ -226,6 +230,18 @@ class Resuming:
         large = _large(rows)
         heads = await self._parts.rows.heads(seat.key.tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
+
+    async def _without_left(self, seat: Seat, positions: Mapping[ChatId, int], rows: list[Row]) -> list[Row]:
+        """Who holds more of a large chat than its head says has read ahead of delivery, perhaps his own leave.
+
+        His row does not know of it yet, so he is asked for where it stands first; out, he does not listen.
+        """
+        ahead = [row for row in rows if row.chat in seat.rooms and positions.get(row.chat, 0) > head_of(row)]
+        left = {row.chat: await self._parts.history.left(seat.chat(row.chat), seat.user) for row in ahead}
+        known = {chat: at for chat, at in left.items() if at is not None and at <= positions[chat]}
+        for chat in known:
+            self._parts.rooms.leave(seat, chat)
+        return [_out(row, known[row.chat]) if row.chat in known else row for row in rows]
 
     async def _kept(
         self, seat: Seat, positions: Mapping[ChatId, int], rows: Sequence[Row]
@@ -310,6 +326,10 @@ class Resuming:
 
 def _held(seat: Seat) -> dict[ChatId, int]:
     return {chat: place.position for chat, place in seat.places.items() if place.position != UNKNOWN}
+
+
+def _out(row: Row, left: int) -> Row:
+    return replace(row, known=replace(row.known, removed=left))
 
 
 def _large(rows: Sequence[Row]) -> list[ChatId]:
