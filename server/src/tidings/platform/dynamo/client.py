@@ -25,7 +25,7 @@ from tidings.platform.dynamo.results import PLAINLY_WRITTEN, Written
 from tidings.platform.dynamo.transactions import TRANSACTION_FACTOR, Action, Get, needs_absence
 from tidings.platform.dynamo.values import Attributes, Item
 from tidings.platform.dynamo.verbs import Verb
-from tidings.platform.dynamo.weigh import larger, read_each, read_one, touched, written
+from tidings.platform.dynamo.weigh import larger, page_units, read_each, read_one, touched, written
 
 
 class Client:
@@ -75,12 +75,13 @@ class Client:
     async def query(self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None) -> Page:
         """One page, of up to 1 MB before the filter."""
         plan = self._plans.of(pattern, Operation.QUERY)
-        body = query_body(plan, query, self._capacity)
+        body = query_body(plan, query, self._capacity or "TOTAL")
         reply, _ = await self._channel.call(
             verbs.QUERY, body, plan.row, is_repeatable=True, timeout_s=timeout_s
         )
-        units = read_one(reply.size_bytes, reply.items, strong=plan.is_strong)
-        plan.row.read(units, reply.consumed, is_exact=query.shows_all)
+        units = page_units(reply, strong=plan.is_strong)
+        measured = reply.consumed if self._capacity else ()
+        plan.row.read(units, measured, is_exact=query.shows_all or bool(reply.consumed))
         return Page(reply.items, reply.last_key, reply.scanned)
 
     async def pages(
