@@ -98,19 +98,20 @@ def touched(key_encoded: Sized, key: Attributes, values_encoded: Sized, values: 
 
 
 def read_one(answer_bytes: int, items: Iterable[Attributes], *, strong: bool) -> float:
-    """Read units of items that are counted together: one item, or a page of a Query."""
+    """Read units of items that are counted together."""
     if answer_bytes <= READ_UNIT_BYTES:
         return read_units(0, strong=strong)
     return read_units(sum(map(item_weight, items)), strong=strong)
 
 
-def page_units(page: QueryReply, *, strong: bool) -> float:
+def page_units[T](page: QueryReply[T], *, strong: bool) -> float:
     """As the engine says, which every Query asks: weighing hundreds of items would cost more than reading them.
 
-    One that counts nothing for a page without items is not believed; one that says nothing is done without.
+    One that counts nothing for a page without items is not believed. Of one that says nothing the answer's bytes are
+    taken, which are never fewer than those that were read and shown.
     """
     if not page.consumed:
-        return read_one(page.size_bytes, page.items, strong=strong)
+        return read_units(page.size_bytes, strong=strong)
     return max(read_units(0, strong=strong), sum(part.CapacityUnits for part in page.consumed))
 
 

@@ -86,9 +86,8 @@ def test_a_missing_item_of_a_batch_costs_the_least_that_a_read_can() -> None:
     assert read_each([], asked=4, strong=False) == 2
 
 
-def test_a_page_is_what_the_engine_says_and_weighed_if_it_says_nothing() -> None:
-    items: list[Item] = [{"fill": "x" * 3_000}] * 3
-    told = QueryReply(items, None, 3, 9_100, (Consumed(CapacityUnits=7.0),))
-    silent = QueryReply(items, None, 3, 9_100, ())
-    nothing = QueryReply([], None, 0, 40, (Consumed(CapacityUnits=0.0),))
+def test_a_page_is_what_the_engine_says_and_its_bytes_if_it_says_nothing() -> None:
+    told = QueryReply(["…"], None, 1, 9_100, (Consumed(CapacityUnits=7.0),))
+    silent = QueryReply(["…"], None, 1, 9_100, ())
+    nothing = QueryReply(list[str](), None, 0, 40, (Consumed(CapacityUnits=0.0),))
     assert [page_units(each, strong=True) for each in (told, silent, nothing)] == [7.0, 3.0, 1.0]
