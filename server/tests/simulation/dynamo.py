@@ -17,6 +17,7 @@ from tidings.platform.dynamo.plans import Plan, Plans
 from tidings.platform.dynamo.queries import Page, Query
 from tidings.platform.dynamo.results import Written
 from tidings.platform.dynamo.retries import Retries
+from tidings.platform.dynamo.shapes import Shape
 from tidings.platform.dynamo.transactions import Action, Delete, Get, Put, Update
 from tidings.platform.dynamo.values import Attributes, Item
 
@@ -54,14 +55,16 @@ class SimClient(Client):
         return found
 
     @override
-    async def query(self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None) -> Page:
+    async def query_as[T](
+        self, shape: Shape[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> Page[T]:
         table = self._plan(pattern, Operation.QUERY).table
         assert pattern.index is None, "there are no indexes here"
         is_short = not self.network.weather.is_fair and self.network.chance.random() < 0.1
         page, _ = await self._call(
             pattern, lambda: self.tables.query(table, query, 2 if is_short else None), timeout_s=timeout_s
         )
-        return page
+        return Page([shape.of(item) for item in page.items], page.start, page.scanned)
 
     @override
     async def put(

@@ -63,7 +63,7 @@ class Tables:
         found = self.rows[table].get(key)
         return None if found is None else _shown(found, projection, names)
 
-    def query(self, table: str, query: Query, most: int | None) -> Page:
+    def query(self, table: str, query: Query, most: int | None) -> Page[Item]:
         """`most`: where an engine cuts a page of its own accord."""
         names, rows = query.names or {}, self.rows[table]
         match = _PARTITION.match(query.condition)

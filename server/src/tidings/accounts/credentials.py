@@ -9,7 +9,7 @@ from typing import Protocol
 from tidings.accounts.api_keys import PREFIX
 from tidings.accounts.model import Principal
 from tidings.accounts.refusals import RefusedError, refusal
-from tidings.accounts.token_form import read_object, split
+from tidings.accounts.token_form import read_body, read_header, split
 
 ACCESS_TYP = "at+jwt"
 ISSUER = "tidings"
@@ -47,6 +47,6 @@ class Credentials:
 def is_access_token(token: str) -> bool:
     """By what it says of itself. Raises `RefusedError` for what is no token at all."""
     segments = split(token)
-    if read_object(segments.header, "header").get("typ") != ACCESS_TYP:
+    if read_header(segments.header).get("typ") != ACCESS_TYP:
         return False
-    return read_object(segments.claims, "claims").get("iss") == ISSUER
+    return read_body(segments.claims).get("iss") == ISSUER

@@ -5,15 +5,16 @@ The unverified `tenant` chooses the key set and nothing else; what counts is sai
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tidings.accounts.claims import Claims, read_claims
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import ALGORITHMS, MAX_KID_BYTES, PublicKey
 from tidings.accounts.refusals import RefusedError, refusal
 from tidings.accounts.signatures import Signatures
-from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_object, split
+from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_body, read_header, split
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId
 from tidings.tenants.model import Tenant
@@ -71,7 +72,7 @@ class UserTokens:
     async def examine(self, token: str) -> Principal:
         """Raises `RefusedError`, which says why. Remembers of it only that its signature was good."""
         segments = split(token)
-        header, claims = read_object(segments.header, "header"), read_object(segments.claims, "claims")
+        header, claims = read_header(segments.header), read_body(segments.claims)
         algorithm, kid = _check_header(header)
         tenant = await self._tenant_named(claims)
         key = await self._keys.find(tenant, kid)
@@ -118,7 +119,7 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
-def _check_header(header: Json) -> tuple[str, str]:
+def _check_header(header: Mapping[str, Any]) -> tuple[str, str]:
     """The algorithm and the key that it names."""
     if strange := [name for name in NOT_IN_A_HEADER if name in header]:
         raise RefusedError(f"its header has {strange}; keys and extensions are not taken from a token")

@@ -58,7 +58,7 @@ class ChatList:
         rows = await self._rows(tenant, user)
         now_ms, keeps = self._clock.now_ms(), _FILTERS[only]
         kept = sorted((row for row in rows if keeps(row, now_ms)), key=_place)
-        rest = kept if after is None else [row for row in kept if _place(row) > _place_of(after)]
+        rest = kept if after is None else _behind(kept, after)
         page = rest[: min(max(limit, 1), MAX_LIMIT)]
         listed = await self.listed(tenant, user, page)
         more = len(rest) > len(page)
@@ -76,7 +76,7 @@ class ChatList:
         rows = [row for row in await self._lists.rows(tenant, user) if row.known.joined is not None]
         large = [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
         heads = await self._lists.heads(tenant, large) if large else {}
-        return [rules.with_head(row, heads.get(row.chat)) for row in rows]
+        return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
 
     async def listed(self, tenant: TenantId, user: UserId, page: Sequence[Row]) -> list[Listed]:
         """These rows as people see them, whoever has read them."""
@@ -85,7 +85,8 @@ class ChatList:
         names = await self._chats.names(tenant, groups) if groups else {}
         sealed = [row.known.shown.preview for row in page if row.known.shown and row.known.shown.preview]
         keys = await self._keys.to_read(tenant, sealed)
-        return [_Line(tenant, user, names, keys, now_ms).listed(row) for row in page]
+        line = _Line(tenant, user, names, keys, now_ms)
+        return [line.listed(row) for row in page]
 
 
 class _Line(NamedTuple):
@@ -154,11 +155,12 @@ def cursor_at(row: Row) -> ListCursor:
 
 
 def _place(row: Row) -> tuple[bool, int, str]:
-    return _place_of(cursor_at(row))
+    return not row.is_pinned, -active_at(row), row.chat
 
 
-def _place_of(cursor: ListCursor) -> tuple[bool, int, str]:
-    return not cursor.is_pinned, -cursor.at_ms, cursor.chat
+def _behind(rows: Sequence[Row], cursor: ListCursor) -> list[Row]:
+    place = (not cursor.is_pinned, -cursor.at_ms, cursor.chat)
+    return [row for row in rows if _place(row) > place]
 
 
 def _is_active(row: Row) -> bool:

@@ -185,5 +185,5 @@ def unread(row: Row) -> int:
     """Messages above the last that he read, wrote, or joined after. Derived anew each time, so it can't drift."""
     if row.known.head is None:
         return 0
-    marks = (row.read, row.known.own, row.known.joined)
-    return max(0, row.known.head.ordinal - max(mark.ordinal if mark else 0 for mark in marks))
+    seen = [mark.ordinal for mark in (row.read, row.known.own, row.known.joined) if mark]
+    return max(0, row.known.head.ordinal - max(seen, default=0))

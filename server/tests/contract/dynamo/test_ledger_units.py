@@ -131,6 +131,24 @@ def test_a_query_of_an_index_is_paid_by_the_index(place: Place) -> None:
     assert row(client, PUT).measured_index_units == 10, "a write to an index is not in the computed units"
 
 
+def test_what_a_query_leaves_out_is_paid_and_known(place: Place) -> None:
+    """Also by a client that measures nothing: the engine is asked with every Query."""
+    values: dict[str, Any] = {":p": "a", ":none": "none"}
+
+    async def use() -> Client:
+        async with open_client(place.engine.url, REGION, place.ours) as client:
+            for sk in range(5):
+                await client.put(PUT, sized(sk, 3 * KB), condition=ABSENT)
+            filtered = Query(condition="pk = :p", filter="fill = :none", values=values)
+            assert not (await client.query(QUERY, filtered)).items
+            await client.query(QUERY, Query(condition="pk = :p", projection="sk", values={":p": "a"}))
+            return client
+
+    found = row(asyncio.run(use()), QUERY)
+    assert (found.read_units, found.estimated) == (2 * 4, 0)
+    assert found.measured_table_units == 0, "nobody asked for it"
+
+
 def test_batches_are_rounded_item_by_item(place: Place) -> None:
     items = [sized(sk, size) for sk, size in enumerate([100, 100, 100, KB + 1, 5 * KB])]
 

@@ -9,6 +9,7 @@ from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.outcomes import unread
 from tidings.platform.dynamo.queries import Page, Query
+from tidings.platform.dynamo.values import Item
 from tidings.tables.items.chat import chat_key, user_key
 from tidings.tables.patterns import chats as patterns
 
@@ -51,7 +52,7 @@ class DynamoShelf:
         others = tuple(map(items.blocked_of, page.items))
         return Part(others, others[-1] if others and page.start is not None else None)
 
-    async def _page(self, pattern: AccessPattern, query: Query) -> Page:
+    async def _page(self, pattern: AccessPattern, query: Query) -> Page[Item]:
         try:
             return await self._client.query(pattern, query)
         except DynamoError as error:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import News, Row
-from tidings.delivery.store.items import OF_A_CHAT, news_in, row_of
+from tidings.delivery.store.items import OF_A_CHAT, news_in
+from tidings.delivery.store.listed_rows import ROW_ITEM, row_in
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
@@ -28,8 +29,8 @@ class DynamoLists:
         )
         found: list[Row] = []
         try:
-            async for page in self._client.pages(patterns.READ_ROWS, query):
-                found += [row_of(item) for item in page.items]
+            async for page in self._client.pages_as(ROW_ITEM, patterns.READ_ROWS, query):
+                found += map(row_in, page.items)
         except DynamoError as error:
             unread(error)
         return found

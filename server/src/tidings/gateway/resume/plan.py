@@ -5,6 +5,8 @@ never times. A chat without a position is unknown to the device: it gets the row
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from tidings.delivery import rules
 from tidings.delivery.model import Row
 from tidings.kernel.ids import ChatId
@@ -40,7 +42,7 @@ class Ahead(NamedTuple):
         return self.after + len(self.front), self.up_to - len(self.back)
 
 
-class Begun(NamedTuple):
+class Begun(Struct, frozen=True, gc=False):
     """Where a device stands in a chat when the plan is carried out; `since`: the entry that let its user in last."""
 
     position: int

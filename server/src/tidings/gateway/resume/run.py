@@ -174,9 +174,10 @@ class Resuming:
         before = await self._register(seat)
         await pauses.at("gateway.registered")
         rows = await self._rows(seat)
-        await self._subscribe(seat, rows)
+        large = _large(rows)
+        await self._subscribe(seat, large)
         await pauses.at("gateway.subscribed")
-        rows = await self._with_heads(seat, rows)
+        rows = await self._with_heads(seat, rows, large)
         rows = await self._without_left(seat, _held(seat) if told is None else told, rows)
         kept = await self._kept(seat, _held(seat) if told is None else told, rows)
         await pauses.at("gateway.read")
@@ -216,9 +217,11 @@ class Resuming:
         rows = await self._parts.rows.rows(seat.key.tenant, seat.user)
         return [row for row in rows if row.known.joined is not None]
 
-    async def _subscribe(self, seat: Seat, rows: Sequence[Row]) -> None:
+    async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
         """Whose large chats can't be heard has no route either: he is to be found by the heartbeat, and resume."""
-        entering = [self._parts.rooms.enter(seat, chat) for chat in _large(rows)]
+        if not large:
+            return
+        entering = [self._parts.rooms.enter(seat, chat) for chat in large]
         done = await asyncio.gather(*entering, return_exceptions=True)
         for error in done:
             if isinstance(error, RoutesAwayError):
@@ -226,8 +229,7 @@ class Resuming:
             elif isinstance(error, BaseException):
                 raise error
 
-    async def _with_heads(self, seat: Seat, rows: list[Row]) -> list[Row]:
-        large = _large(rows)
+    async def _with_heads(self, seat: Seat, rows: list[Row], large: Sequence[ChatId]) -> list[Row]:
         heads = await self._parts.rows.heads(seat.key.tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
 
@@ -236,6 +238,8 @@ class Resuming:
 
         His row does not know of it yet, so he is asked for where it stands first; out, he does not listen.
         """
+        if not seat.rooms:
+            return rows
         ahead = [row for row in rows if row.chat in seat.rooms and positions.get(row.chat, 0) > head_of(row)]
         left = {row.chat: await self._parts.history.left(seat.chat(row.chat), seat.user) for row in ahead}
         known = {chat: at for chat, at in left.items() if at is not None and at <= positions[chat]}
@@ -278,7 +282,10 @@ class Resuming:
             listed = await self._parts.listing.listed(seat.key.tenant, seat.user, planned.rows)
             await self._parts.sending.rows(seat, listed)
         for some in batched(planned.ahead, CHATS_AT_ONCE):
-            await asyncio.gather(*(self._send_range(seat, ahead) for ahead in some))
+            if len(some) == 1:
+                await self._send_range(seat, *some)
+            else:
+                await asyncio.gather(*(self._send_range(seat, ahead) for ahead in some))
 
     async def _send_range(self, seat: Seat, ahead: Ahead) -> None:
         place = seat.places[ahead.chat]
@@ -290,9 +297,11 @@ class Resuming:
 
     def _ack(self, seat: Seat, positions: Mapping[ChatId, int], rows: Sequence[Row]) -> None:
         """A position is an ack. Only one that is news to the row is written, and never one above its head."""
+        drained = seat.drained or {}
         for row in rows:
             at = positions.get(row.chat, 0)
-            self._parts.acks.done_with(seat, row.chat, at)
+            if row.chat in drained:
+                self._parts.acks.done_with(seat, row.chat, at)
             had = row.delivered.sequence if row.delivered else 0
             if had < at <= head_of(row):
                 self._parts.acks.position(seat, row, at)

@@ -13,7 +13,7 @@ write = msgspec.json.Encoder().encode
 
 type Names = Mapping[str, str]
 type Returns = Literal["NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"]
-type Capacity = Literal["INDEXES"]
+type Capacity = Literal["INDEXES", "TOTAL"]
 
 
 class WriteBody(Struct, kw_only=True, omit_defaults=True):

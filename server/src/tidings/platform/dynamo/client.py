@@ -22,10 +22,11 @@ from tidings.platform.dynamo.plans import Plan, Plans
 from tidings.platform.dynamo.queries import Page, Query, query_body
 from tidings.platform.dynamo.replies import WriteReply
 from tidings.platform.dynamo.results import PLAINLY_WRITTEN, Written
+from tidings.platform.dynamo.shapes import PLAIN, Shape
 from tidings.platform.dynamo.transactions import TRANSACTION_FACTOR, Action, Get, needs_absence
 from tidings.platform.dynamo.values import Attributes, Item
 from tidings.platform.dynamo.verbs import Verb
-from tidings.platform.dynamo.weigh import larger, read_each, read_one, touched, written
+from tidings.platform.dynamo.weigh import larger, page_units, read_each, read_one, touched, written
 
 
 class Client:
@@ -72,23 +73,35 @@ class Client:
         plan.row.read(units, reply.consumed, is_exact=projection is None)
         return reply.item
 
-    async def query(self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None) -> Page:
+    async def query(
+        self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> Page[Item]:
         """One page, of up to 1 MB before the filter."""
+        return await self.query_as(PLAIN, pattern, query, timeout_s=timeout_s)
+
+    def pages(
+        self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> AsyncIterator[Page[Item]]:
+        """Page after page to the end. A page can be empty and yet not the last. The timeout is for each."""
+        return self.pages_as(PLAIN, pattern, query, timeout_s=timeout_s)
+
+    async def query_as[T](
+        self, shape: Shape[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> Page[T]:
         plan = self._plans.of(pattern, Operation.QUERY)
-        body = query_body(plan, query, self._capacity)
+        body = query_body(plan, query, self._capacity or "TOTAL")
         reply, _ = await self._channel.call(
-            verbs.QUERY, body, plan.row, is_repeatable=True, timeout_s=timeout_s
+            shape.verb, body, plan.row, is_repeatable=True, timeout_s=timeout_s
         )
-        units = read_one(reply.size_bytes, reply.items, strong=plan.is_strong)
-        plan.row.read(units, reply.consumed, is_exact=query.shows_all)
+        measured = reply.consumed if self._capacity else ()
+        plan.row.read(page_units(reply, strong=plan.is_strong), measured, is_exact=bool(reply.consumed))
         return Page(reply.items, reply.last_key, reply.scanned)
 
-    async def pages(
-        self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
-    ) -> AsyncIterator[Page]:
-        """Page after page to the end. A page can be empty and yet not the last. The timeout is for each."""
+    async def pages_as[T](
+        self, shape: Shape[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> AsyncIterator[Page[T]]:
         while True:
-            page = await self.query(pattern, query, timeout_s=timeout_s)
+            page = await self.query_as(shape, pattern, query, timeout_s=timeout_s)
             yield page
             if page.start is None:
                 return

@@ -1,7 +1,8 @@
 """Read and write units by access pattern, as DynamoDB's published rules make them from item sizes.
 
-Computed, so that it costs nothing to ask for and holds on every engine. `measured_…` is what the engine itself
-says, for clients that ask it to (`measure`); the tests hold one against the other.
+Computed, so that it costs nothing to ask for and holds on every engine; but for pages of a Query, whose many items
+nobody weighs. `measured_…` is what the engine itself says, for clients that ask it to (`measure`); the tests hold one
+against the other.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ class Row:
     """Counts since the start; they only go up.
 
     `estimated` is the number of calls whose units had to be guessed, mostly from below: the item that a write
-    changed, or what a filter left out, was not seen. Tries that went unanswered are not in the units.
+    changed, or what a projection left out, was not seen. Tries that went unanswered are not in the units.
     """
 
     pattern: str

@@ -24,16 +24,12 @@ class Query:
     backward: bool = False
     start: Attributes | None = None
 
-    @property
-    def shows_all(self) -> bool:
-        return self.filter is None and self.projection is None
-
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page[T]:
     """`start` goes into the next Query; None: this was the last page. `scanned` counts what a filter left out, too."""
 
-    items: list[Item]
+    items: list[T]
     start: Item | None
     scanned: int
 

@@ -1,6 +1,8 @@
 """The bodies of answers that say yes, read into plain Python. Each `read_…` raises one of `answers.UNREADABLE`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -39,8 +41,8 @@ class GetReply:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryReply:
-    items: list[Item]
+class QueryReply[T]:
+    items: list[T]
     last_key: Item | None
     scanned: int
     size_bytes: int
@@ -77,8 +79,8 @@ class _Get(Struct):
     consumed: Consumed | None = field(name="ConsumedCapacity", default=None)
 
 
-class _Query(Struct):
-    items: list[TaggedItem] = field(name="Items", default_factory=list)
+class _Query[T](Struct):
+    items: list[T] = field(name="Items", default_factory=list)
     last_key: TaggedItem | None = field(name="LastEvaluatedKey", default=None)
     scanned: int = field(name="ScannedCount", default=0)
     consumed: Consumed | None = field(name="ConsumedCapacity", default=None)
@@ -107,7 +109,7 @@ class _TransactGet(Struct):
 _NOTHING = WriteReply()
 _decode_write = msgspec.json.Decoder(_Write).decode
 _decode_get = msgspec.json.Decoder(_Get).decode
-_decode_query = msgspec.json.Decoder(_Query).decode
+_decode_query = msgspec.json.Decoder(_Query[TaggedItem]).decode
 _decode_batch_get = msgspec.json.Decoder(_BatchGet).decode
 _decode_batch_write = msgspec.json.Decoder(_BatchWrite).decode
 _decode_transact_get = msgspec.json.Decoder(_TransactGet).decode
@@ -125,10 +127,24 @@ def read_get(body: bytes) -> GetReply:
     return GetReply(_item(told.item), len(body), _together(told.consumed))
 
 
-def read_query(body: bytes) -> QueryReply:
+def read_query(body: bytes) -> QueryReply[Item]:
     told = _decode_query(body)
-    items = [decode(item) for item in told.items]
-    return QueryReply(items, _item(told.last_key), told.scanned, len(body), _together(told.consumed))
+    return _page(told, [decode(item) for item in told.items], len(body))
+
+
+def query_reader[T](kind: type[T]) -> Callable[[bytes], QueryReply[T]]:
+    """The same, with items of this kind. Whole numbers, which stand in JSON as texts, may be read as `int`."""
+    decode_query = msgspec.json.Decoder(_Query[kind], strict=False).decode  # type: ignore[valid-type]  # known when it runs
+
+    def read(body: bytes) -> QueryReply[T]:
+        told: _Query[T] = decode_query(body)
+        return _page(told, told.items, len(body))
+
+    return read
+
+
+def _page[T](told: _Query[Any], items: list[T], size_bytes: int) -> QueryReply[T]:
+    return QueryReply(items, _item(told.last_key), told.scanned, size_bytes, _together(told.consumed))
 
 
 def read_batch_get(body: bytes) -> BatchGetReply:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sized
 from decimal import Decimal
 from typing import Any
 
+from tidings.platform.dynamo.replies import QueryReply
 from tidings.platform.dynamo.sizes import (
     COLLECTION_BYTES,
     ELEMENT_BYTES,
@@ -22,7 +23,7 @@ _TWO_DIGITS = 100
 
 
 def item_weight(item: Attributes) -> int:
-    """A page of the log is weighed with every read, so that text, bytes and whole numbers cost no call for each."""
+    """Text, bytes and whole numbers are nearly everything: they cost no call for each."""
     total = 0
     values: Mapping[str, Any] = item
     for name, value in values.items():
@@ -97,10 +98,21 @@ def touched(key_encoded: Sized, key: Attributes, values_encoded: Sized, values: 
 
 
 def read_one(answer_bytes: int, items: Iterable[Attributes], *, strong: bool) -> float:
-    """Read units of items that are counted together: one item, or a page of a Query."""
+    """Read units of items that are counted together."""
     if answer_bytes <= READ_UNIT_BYTES:
         return read_units(0, strong=strong)
     return read_units(sum(map(item_weight, items)), strong=strong)
+
+
+def page_units[T](page: QueryReply[T], *, strong: bool) -> float:
+    """As the engine says, which every Query asks: weighing hundreds of items would cost more than reading them.
+
+    One that counts nothing for a page without items is not believed. Of one that says nothing the answer's bytes are
+    taken, which are never fewer than those that were read and shown.
+    """
+    if not page.consumed:
+        return read_units(page.size_bytes, strong=strong)
+    return max(read_units(0, strong=strong), sum(part.CapacityUnits for part in page.consumed))
 
 
 def read_each(items: Iterable[Attributes], asked: int, *, strong: bool) -> float:

@@ -9,6 +9,9 @@ from typing import NewType
 
 Key = NewType("Key", str)
 SLOTS = 16384
+_NOT_IN_A_TENANT = frozenset("#{}")
+_NOT_IN_A_USER = frozenset("{}")
+_NOT_IN_A_KIND = frozenset(":")
 
 
 def slot(key: str) -> int:
@@ -42,14 +45,16 @@ class Keys:
 
     def key(self, tenant: str, user: str, kind: str, *more: str) -> Key:
         """The key of something that belongs to a user; or to a chat, or (tenant `_system`) to a gateway."""
-        _check(tenant, "tenant", "#{}")
-        _check(user, "user", "{}")
+        _check(tenant, "tenant", _NOT_IN_A_TENANT)
+        _check(user, "user", _NOT_IN_A_USER)
         for part in (kind, *more):
-            _check(part, "kind", ":")
+            _check(part, "kind", _NOT_IN_A_KIND)
         return Key(":".join((self.prefix, f"{{{tenant}#{user}}}", kind, *more)))
 
 
-def _check(part: str, what: str, forbidden: str) -> None:
+def _check(part: str, what: str, forbidden: frozenset[str]) -> None:
     """Two different keys must never be written alike."""
-    if not part or any(sign in part for sign in forbidden):
-        raise ValueError(f"a {what} in a key is not empty and has none of {forbidden}: {part!r}")
+    if not part or not forbidden.isdisjoint(part):
+        raise ValueError(
+            f"a {what} in a key is not empty and has none of {''.join(sorted(forbidden))}: {part!r}"
+        )

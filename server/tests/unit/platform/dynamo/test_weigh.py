@@ -7,9 +7,18 @@ from hypothesis import given
 from unit.platform.dynamo.generated import items
 
 from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.replies import Consumed, QueryReply
 from tidings.platform.dynamo.sizes import item_bytes
 from tidings.platform.dynamo.values import Item
-from tidings.platform.dynamo.weigh import item_weight, larger, read_each, read_one, touched, written
+from tidings.platform.dynamo.weigh import (
+    item_weight,
+    larger,
+    page_units,
+    read_each,
+    read_one,
+    touched,
+    written,
+)
 
 KB = 1024
 
@@ -75,3 +84,10 @@ def test_a_query_is_rounded_once_and_a_batch_item_by_item(
 def test_a_missing_item_of_a_batch_costs_the_least_that_a_read_can() -> None:
     assert read_each([item_of(5 * KB)], asked=4, strong=True) == 2 + 3
     assert read_each([], asked=4, strong=False) == 2
+
+
+def test_a_page_is_what_the_engine_says_and_its_bytes_if_it_says_nothing() -> None:
+    told = QueryReply(["…"], None, 1, 9_100, (Consumed(CapacityUnits=7.0),))
+    silent = QueryReply(["…"], None, 1, 9_100, ())
+    nothing = QueryReply(list[str](), None, 0, 40, (Consumed(CapacityUnits=0.0),))
+    assert [page_units(each, strong=True) for each in (told, silent, nothing)] == [7.0, 3.0, 1.0]

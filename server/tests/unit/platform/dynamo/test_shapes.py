@@ -1,0 +1,59 @@
+"""Pages of a Query, read straight into structs."""
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from tidings.platform.dynamo.answers import UNREADABLE
+from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.shapes import PLAIN, Binary, Text, Truth, Whole, shape
+from tidings.platform.dynamo.values import Item
+
+
+class Parcel(Struct):
+    name: Text
+    weight: Whole | None = None
+    label: Binary | None = None
+    sent: Truth | None = None
+
+
+PARCEL = shape(Parcel)
+WHOLE = Parcel(Text("ann"), Whole(10**37), Binary(b"\x00\xff"), Truth(BOOL=True))
+ITEM: Item = {"name": "ann", "weight": 10**37, "label": b"\x00\xff", "sent": True, "tags": {"a"}}
+
+
+def page(*items: bytes) -> bytes:
+    return b'{"Items":[' + b",".join(items) + b'],"ScannedCount":7,"LastEvaluatedKey":{"name":{"S":"x"}}}'
+
+
+def test_what_a_struct_names_is_read_and_the_rest_passed_over() -> None:
+    read = PARCEL.verb.read(page(encode(ITEM), encode({"name": "ben"})))
+    assert read.items == [WHOLE, Parcel(Text("ben"))]
+    assert (read.last_key, read.scanned, read.consumed) == ({"name": "x"}, 7, ())
+
+
+def test_an_item_at_hand_has_the_same_shape_as_one_that_was_read() -> None:
+    assert PARCEL.of(ITEM) == WHOLE
+    assert PLAIN.of(ITEM) is ITEM
+    assert PLAIN.verb.read(page(encode(ITEM))).items == [ITEM]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        b'{"name":{"N":"1"}}',
+        b'{"name":{"S":"ann"},"weight":{"S":"1"}}',
+        b'{"name":{"S":"ann"},"weight":{"N":"1.5"}}',
+        b'{"name":{"S":"ann"},"weight":{"N":"heavy"}}',
+        b'{"weight":{"N":"1"}}',
+    ],
+)
+def test_what_is_of_another_type_is_not_taken_for_something_else(item: bytes) -> None:
+    with pytest.raises(UNREADABLE):
+        PARCEL.verb.read(page(item))
+
+
+def test_a_shape_reads_the_same_page_key_and_counts_as_the_plain_one() -> None:
+    body = b'{"Items":[],"ScannedCount":3,"ConsumedCapacity":{"CapacityUnits":2.5}}'
+    shaped, plain = PARCEL.verb.read(body), PLAIN.verb.read(body)
+    assert msgspec.to_builtins(shaped) == msgspec.to_builtins(plain)
