@@ -8,6 +8,7 @@ import os
 import resource
 import socket
 import time
+from itertools import pairwise
 
 import psutil
 import pytest
@@ -41,18 +42,20 @@ async def _come_and_go(port: int, count: int) -> None:
 
 @pytest.mark.usefixtures("enough_files")
 async def test_the_memory_of_connections_that_left_is_used_again(name: LibraryName) -> None:
-    """The first round shows what they take; two more must not add to it."""
+    """The first round shows what they take. What stayed would be added in each of the next; the allocator's own breath,
+    which is larger on a busy machine, is not.
+    """
     resident = []
     async with hosted(name, ListenOptions(linger_s=1.0)) as host:
-        for _ in range(3):
+        for _ in range(4):
             await _come_and_go(host.port, COUNT)
             await until(lambda: not host.listener.sockets)
             host.guests.clear()
             gc.collect()
             resident.append(psutil.Process().memory_info().rss / 1_024)
-        assert host.listener.tally.opened == host.listener.tally.closed == 3 * COUNT
-    growth_kb = (resident[-1] - resident[0]) / (2 * COUNT)
-    # A connection that stayed would be 5 KB and more; the allocator's own breathing is under 1.
+        assert host.listener.tally.opened == host.listener.tally.closed == 4 * COUNT
+    growth_kb = min(later - before for before, later in pairwise(resident)) / COUNT
+    # a connection that stayed would be 5 KB and more
     assert growth_kb < 1.5, f"{growth_kb:.2f} KB a connection stay behind: {resident}"
 
 
