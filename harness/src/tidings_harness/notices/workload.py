@@ -13,7 +13,7 @@ import httpx
 
 from tidings_harness.notices.history import Deed, Journal, Look, Outcome, Seen
 from tidings_harness.notices.reader import Reader
-from tidings_harness.workload.site import Site
+from tidings_harness.workload.site import NotTried, Site
 from tidings_sdk.errors import TidingsError
 
 _TRIES: Final = 6
@@ -89,7 +89,7 @@ class Server:
         for method, path, body in steps:
             outcome, why = await self.ask(method, path, body)
             if outcome is not Outcome.OK:
-                raise RuntimeError(f"{method} {path} was not done: {why}")
+                raise NotTried(f"{method} {path} was not done. {why or 'No edge answered.'}")
 
     async def broadcast(self, users: Sequence[str], segment: str | None) -> None:
         await self._send(Deed.BROADCAST, users, "broadcasts", {"segment": segment} if segment else {})
