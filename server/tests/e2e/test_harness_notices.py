@@ -99,6 +99,8 @@ BREAKING = {
     "follows_slowly": Rule.THERE,
     "forgets_redactions": Rule.COUNTS,
     "ignores_segments": Rule.NOTHING_ELSE,
+    "keeps_what_expired": Rule.EXPIRED,
+    "stops_ramps_at_their_first_step": Rule.RAMPS,
     "marks_all_but_the_last": Rule.MARKS,
     "counts_one_broadcast_more": Rule.COUNTS,
 }
