@@ -36,11 +36,12 @@ def forgets_redactions() -> None:
 
 
 def ignores_segments() -> None:
-    """Everybody gets everything."""
+    """Everybody is in every segment."""
+    honest = Board.reached
 
     def reached(self: Board, user_hash: int, segments: Iterable[str]) -> int:
-        del user_hash, segments
-        return self.everything
+        del segments
+        return honest(self, user_hash, self.segments)
 
     Board.reached = reached  # type: ignore[method-assign]
 
