@@ -76,7 +76,7 @@ _DURABLE = {
     "tidings": "an ack is a commit in the table; everything is delivered again until a device has it.",
     "nats": "an ack is in the page cache of one server; no memberships, no unread, no per-user state.",
     "xmpp": "an ack of a direct message is a commit of Postgres to its sender's archive; an ack in a room comes before"
-    " the room's archive has the message.",
+    " the room's archive has the message. Its rooms do not announce who comes and goes, as large ones are run.",
     "matrix": "an ack is a commit of Postgres; it also federates, which nothing here asks for. It was"
     " given fewer pairs, receivers and sends a second than the others, because it does not keep up with theirs.",
 }
