@@ -182,6 +182,18 @@ def test_a_paragraph_tells_the_clearest_three_of_either_side_and_what_a_message_
     )
 
 
+def test_who_was_measured_beside_other_work_is_told_with_the_load() -> None:
+    quiet = result("calm", Found(figures=(CPU,), remarks=("it acks.",)), peer="Calm", load_before=1.9)
+    busy = result(
+        "busy", Found(figures=(CPU,), remarks=("it acks.",)), peer="Busy", load_before=6.5, load_after=8.0
+    )
+    text = text_of([quiet, busy])
+    assert "- **Calm**: it acks.\n" in text
+    assert (
+        "- **Busy**: it acks. Measured while the machine did other work (load 6.50 before, 8 after)" in text
+    )
+
+
 def test_who_was_not_measured_is_told_with_the_reason() -> None:
     assert "**Absent** was not measured: it is not installed" in text_of(RESULTS)
 

@@ -13,6 +13,9 @@ _ENOUGH = 3
 """So many must have a figure to be drawn, and so many are told in a sentence."""
 
 
+_BUSY = 4.0
+
+
 class Compared(NamedTuple):
     """One figure that several servers have."""
 
@@ -56,9 +59,18 @@ def _introduced(peers: Sequence[Result]) -> Iterator[str]:
             yield f"- **{result.peer}** was not measured: {result.found.skipped}"
         elif result.found.remarks:
             star = " \\*" if result.elsewhere else ""
-            yield f"- **{result.peer}**{star}: {' '.join(result.found.remarks)}"
+            yield f"- **{result.peer}**{star}: {' '.join([*result.found.remarks, *_busy(result)])}"
     for elsewhere in dict.fromkeys(result.elsewhere for result in peers if result.elsewhere):
         yield f"- \\* {elsewhere}."
+
+
+def _busy(result: Result) -> Iterator[str]:
+    """Of what a part before it left behind, a load of one or two is told."""
+    if result.load_before > _BUSY:
+        yield (
+            f"Measured while the machine did other work (load {words.number(result.load_before)} before,"
+            f" {words.number(result.load_after)} after): its rates and times may be better on a quiet one."
+        )
 
 
 def _starred(result: Result) -> str:
