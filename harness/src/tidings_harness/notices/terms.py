@@ -16,12 +16,12 @@ class Terms(NamedTuple):
     ramp: tuple[int, ...] = ()
 
     @classmethod
-    def drawn(cls, *, may_ramp: bool) -> "Terms":
-        """Mostly none. Lives are longer than a busy machine takes to send, and shorter than a run."""
+    def drawn(cls, expiring: float, ramping: float) -> "Terms":
+        """By these shares. Lives are longer than a busy machine takes to send, and shorter than a run."""
         chance = random.random()  # noqa: S311 - spreads load
-        if chance < 0.2:  # noqa: PLR2004 - a share
+        if chance < expiring:
             return cls(life_s=random.uniform(3.0, 8.0))  # noqa: S311 - no secret
-        return cls(ramp=random.choice(_RAMPS)) if may_ramp and chance < 0.35 else cls()  # noqa: PLR2004, S311 - a share
+        return cls(ramp=random.choice(_RAMPS)) if chance < expiring + ramping else cls()  # noqa: S311 - no secret
 
     @property
     def is_partial(self) -> bool:

@@ -32,7 +32,8 @@ _MOST_LIVE: Final = 60
 class NoticeLoad:
     """`key`: of the tenant's own server, for sends. `apis`: REST edges; a request goes to the next of them.
 
-    `read_apis`: those that lists are read from besides, and nothing is sent to.
+    `read_apis`: those that lists are read from besides, and nothing is sent to. `expiring`, `ramping`: shares of sends
+    that are over after seconds, and of broadcasts that come in steps.
     """
 
     site: Site
@@ -42,6 +43,8 @@ class NoticeLoad:
     users: int = 8
     inbox: str = "default"
     deeds_per_s: float = 4.0
+    expiring: float = 0.2
+    ramping: float = 0.15
 
 
 @final
@@ -215,11 +218,14 @@ class NoticeRun:
             await self.server.redact()
         elif chance < 0.4:  # noqa: PLR2004 - a share
             some = random.sample(self._users, min(len(self._users), random.randint(1, 3)))  # noqa: S311 - no secret
-            await self.server.direct(some, Terms.drawn(may_ramp=False))
+            await self.server.direct(some, Terms.drawn(self.load.expiring, 0.0))
         elif chance < 0.6:  # noqa: PLR2004 - a share
-            await self.server.broadcast(self._pros, "pros", Terms.drawn(may_ramp=True))
+            await self.server.broadcast(self._pros, "pros", self._terms())
         else:
-            await self.server.broadcast(self._users, None, Terms.drawn(may_ramp=True))
+            await self.server.broadcast(self._users, None, self._terms())
+
+    def _terms(self) -> Terms:
+        return Terms.drawn(self.load.expiring, self.load.ramping)
 
     async def _rest_look(self) -> None:
         """Over REST, on each edge in turn: readers of other processes."""
