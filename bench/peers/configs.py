@@ -42,7 +42,7 @@ modules:
     max_users: 20000
     max_user_conferences: 1000
     max_users_presence: 0
-    default_room_options: {{mam: true, persistent: false}}
+    default_room_options: {{mam: true, persistent: false, max_users: 20000}}
   mod_offline: {{}}
   mod_roster: {{}}
   mod_stream_mgmt: {{resend_on_timeout: false}}

@@ -12,10 +12,9 @@ from bench import all as everything
 from bench.all import ELSEWHERE, FOLDER
 from bench.whole import report
 from bench.whole.latency import latency
-from bench.whole.model import Found, Goal, Growth, Result, Share, Shares, figure, load_all, save
+from bench.whole.model import Found, Goal, Growth, Result, Share, Shares, figure, line, load_all, save
 from bench.whole.page import Plot, Table, Text, html, markdown
 from bench.whole.parts import PARTS
-from bench.whole.shape import line
 
 ORDER = [part.name for part in PARTS]
 
@@ -50,7 +49,7 @@ RESULTS = [
     ),
     result("three", Found(growths=(GROWN,))),
     result("four", Found(figures=(CPU,)), peer="Tidings"),
-    result("five", Found(figures=(THEIRS,)), peer="Quick", elsewhere="was measured elsewhere"),
+    result("five", Found(figures=(THEIRS,)), peer="Quick", elsewhere="measured elsewhere"),
     result("odd", Found(figures=(figure("CPU of a message", 41.0, "µs"),)), peer="Other"),
     result("six", Found(skipped="it is not installed"), peer="Absent"),
 ]
@@ -123,25 +122,80 @@ def test_every_part_has_left_its_results_in_the_docs() -> None:
 
 def test_a_ratio_stands_beside_its_noise_its_goal_and_whether_that_is_reached() -> None:
     assert "| ours / bare | 0.95 (0.81 to 0.97) | 0.88 to 1.13 | ≥ 0.93 | yes |" in text_of(RESULTS)
-    missed = result("one", Found(figures=(figure("it", 3.0, goal=Goal("less", 2)),)))
+    missed = result("one", Found(figures=(figure("it", 3.0, goal=Goal("less", 2, "a wall.")),)))
     assert "| it | 3 |  | ≤ 2 | **no** |" in text_of([missed])
+    assert "- **it** (3, goal 2): a wall." in text_of([missed])
+    assert "ours / bare** (" not in text_of(RESULTS), "it is reached"
 
 
-def test_growth_is_told_in_a_sentence_with_its_reason() -> None:
-    assert "A page is **flat** (1.07 times as much for 100 times as many). It is one Query." in text_of(
-        RESULTS
+def grown(*points: tuple[float, float]) -> str:
+    return report.told(Growth(title="It", along="many", lines=(line("a page", "µs", points),), why=""))
+
+
+def test_growth_is_told_by_its_shape_its_ends_and_its_reason() -> None:
+    text = text_of(RESULTS)
+    assert "- a page: **flat**; 311 µs at 64, 333 at 6,400" in text
+    assert "It is one Query." in text
+
+
+def test_a_line_that_is_linear_at_its_end_only_is_not_told_as_linear_from_the_first_point() -> None:
+    told = grown((250, 0.12), (500, 1.5), (2_500, 5), (5_000, 10), (10_000, 20))
+    assert told.startswith("- a page: **linear** from 2,500 on, 2")
+    assert told.endswith(" times as much for twice as many; 0.12 µs at 250, 20 at 10,000")
+
+
+def test_a_line_that_comes_down_again_is_told_by_its_summit() -> None:
+    assert (
+        grown((2, 3), (100, 200), (10_000, 4)) == "- a page: **highest at 100**: 200 µs; 3 at 2, 4 at 10,000"
     )
+
+
+def test_lines_of_one_name_in_two_units_have_a_column_each() -> None:
+    lines = tuple(line("a page", unit, [(1.0, y), (2.0, y)]) for unit, y in (("µs", 41.0), ("ms", 43.0)))
+    text = text_of([result("three", Found(growths=(Growth(title="It", along="many", lines=lines, why=""),)))])
+    assert "| many | a page, µs | a page, ms |" in text
+    assert "| 1 | 41 | 43 |" in text
 
 
 def test_who_wins_is_said_plainly() -> None:
     text = text_of(RESULTS)
-    assert "- **Quick** wins in CPU of a message (19.3 times). Tidings wins in nothing." in text
+    assert (
+        "**Quick** wins in all of what both were measured in: CPU of a message is 37 µs, at Tidings 713."
+        " Tidings wins in nothing." in text
+    )
     assert "Quick \\*" in text
-    assert "Quick was measured elsewhere." in text
+    assert "- \\* measured elsewhere." in text
+
+
+def test_a_paragraph_tells_the_clearest_three_of_either_side_and_what_a_message_costs() -> None:
+    cost = "CPU of a direct message, server"
+    ours = {cost: 200.0, "a": 1_000.0, "b": 1_000.0, "c": 1_000.0, "d": 1.0, "equal": 5.0}
+    theirs = {cost: 100.0, "a": 10.0, "b": 20.0, "c": 30.0, "d": 2.0, "equal": 5.0}
+    peers = [
+        result(peer, Found(figures=tuple(figure(*each) for each in some.items())), peer=peer)
+        for peer, some in (("Tidings", ours), ("Other", theirs))
+    ]
+    assert (
+        "**Other** wins in nearly all of what both were measured in, most clearly: a direct message costs its server"
+        " 100 µs of CPU, Tidings 200; a is 10, at Tidings 1,000; b is 20, at Tidings 1,000."
+        " Tidings wins in the rest: d is 2, at Tidings 1." in text_of(peers)
+    )
+
+
+def test_who_was_measured_beside_other_work_is_told_with_the_load() -> None:
+    quiet = result("calm", Found(figures=(CPU,), remarks=("it acks.",)), peer="Calm", load_before=1.9)
+    busy = result(
+        "busy", Found(figures=(CPU,), remarks=("it acks.",)), peer="Busy", load_before=6.5, load_after=8.0
+    )
+    text = text_of([quiet, busy])
+    assert "- **Calm**: it acks.\n" in text
+    assert (
+        "- **Busy**: it acks. Measured while the machine did other work (load 6.50 before, 8 after)" in text
+    )
 
 
 def test_who_was_not_measured_is_told_with_the_reason() -> None:
-    assert "Absent was not measured: it is not installed" in text_of(RESULTS)
+    assert "**Absent** was not measured: it is not installed" in text_of(RESULTS)
 
 
 def test_a_short_run_says_so_on_top() -> None:

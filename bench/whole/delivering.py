@@ -37,15 +37,16 @@ async def _delivered(here: Installation, seconds: float, count: int) -> Found:
             "CPU of a gateway to connect a device and give it what it missed",
             resume_us,
             "µs",
-            Goal("less", 1500),
+            Goal("less", 1500, _RESUME_LIMIT),
         ),
         _count("lost", sum(m.tally.sent - m.tally.delivered for m in (full, calm, again))),
         _count("doubled", sum(m.tally.doubled for m in (full, calm, again))),
     )
-    bars = {"at peak": full, "at half": calm, "at half, again": again}
+    bars = {"at peak": full, "at half of it": calm, "the same again": again}
     shares = Shares(
         title="CPU of a direct message, by process",
         unit="µs of CPU per message",
+        about=_WHOSE,
         shares=tuple(share for of, measured in bars.items() for share in _shares(of, measured)),
     )
     return Found(figures=figures, latencies=tuple(late), shares=(shares,), remarks=_REMARKS)
@@ -64,7 +65,10 @@ def _costs(full: Measured, calm: Measured, again: Measured) -> list[Figure]:
     at_half = [calm.ours_us, again.ours_us]
     return [
         figure(
-            "CPU of a direct message over all our processes, at peak", full.ours_us, "µs", Goal("less", 870)
+            "CPU of a direct message over all our processes, at peak",
+            full.ours_us,
+            "µs",
+            Goal("less", 870, _CPU_LIMIT),
         ),
         figure("CPU of a direct message over all our processes, at half", at_half, "µs", noise=noise),
         figure("loader's own CPU, at half", [calm.loader_us, again.loader_us], "µs per message"),
@@ -88,6 +92,16 @@ def _shares(of: str, measured: Measured) -> list[Share]:
     return [Share(of, name, value) for name, value in everyone.items()]
 
 
+_WHOSE = (
+    "Gateways, delivery and relay are Tidings, the loader is the load; dynamo, valkey and kafka are engines that stand in"
+    " for DynamoDB, Redis and Kafka on one machine. At half of the peak less is done at a time, so each message pays for"
+    " more wake-ups."
+)
+_CPU_LIMIT = (
+    "Python's own work in many small steps, none of which stands out: in the worker the two rows that a message writes,"
+    " in a gateway the limits asked for each frame and the acks of what was delivered."
+)
+_RESUME_LIMIT = "the reads of a user's rows and of each chat with something new, and encoding every missed message for one device."
 _REMARKS = (
     "Open loop: a message is late from when it was due, not from when the loader came to send it.",
     "At peak each pair sends its next message when the last one came. Ours, engines and loader share the cores.",

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from bench.whole.model import Figure, Growth, Latency, Line, Shares
-from bench.whole.words import number
+from bench.whole.words import number, short
 
 _COLOURS = ("#1f6feb", "#d1652b", "#2a9d5c", "#8250df", "#9a6700", "#cf222e", "#57606a", "#0a7ea4")
 _STYLE: dict[Any, Any] = {
@@ -31,9 +31,9 @@ _STYLE: dict[Any, Any] = {
 }
 _ROOM = 1.8
 """Above and below what is drawn on a logarithmic axis: a flat line is to look flat."""
-_WIDE_IN, _HIGH_IN = 4.7, 3.3
-_ACROSS = 3
-_TITLE_CHARS = 46
+_WIDE_IN, _HIGH_IN = 5.2, 3.5
+_ACROSS = 2
+_TITLE_CHARS = 52
 _DECADES = 200.0
 
 
@@ -42,7 +42,7 @@ def growth_svg(growth: Growth) -> str:
     units = list(dict.fromkeys(line.unit for line in growth.lines))
     with mpl.rc_context(_STYLE):
         picture, panels = _panels(len(units))
-        for unit, axes in zip(units, panels, strict=True):
+        for unit, axes in zip(units, panels, strict=False):
             _grow(axes, [line for line in growth.lines if line.unit == unit], growth.along, unit)
         return _svg(picture, growth.title)
 
@@ -59,7 +59,7 @@ def _grow(axes: Axes, lines: Sequence[Line], along: str, unit: str) -> None:
         axes.set_ylim(min(values) / _ROOM, max(values) * _ROOM)
     _plain_numbers(axes.yaxis)
     axes.set_xticks(sorted({point.x for line in lines for point in line.points}))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8)
 
@@ -72,7 +72,12 @@ def latency_svg(latencies: Sequence[Latency]) -> str:
             shown = [(share, ms) for share, ms in latency.points if share < 100]  # noqa: PLR2004 - percent
             axes.plot([1 / (1 - s / 100) for s, _ in shown], [ms for _, ms in shown], label=latency.name)
         shares = [share for share, _ in latencies[0].points if share in {0.0, 50.0, 90.0, 99.0, 99.9, 99.99}]
-        axes.set(xscale="log", yscale="log", xlabel="percent of all messages", ylabel="ms")
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="percent of messages that are there",
+            ylabel="ms after they were due",
+        )
         axes.set_xticks([1 / (1 - share / 100) for share in shares], [f"{share:g}" for share in shares])
         _plain_numbers(axes.yaxis)
         axes.xaxis.set_minor_locator(NullLocator())
@@ -94,6 +99,8 @@ def shares_svg(shares: Shares) -> str:
             left = [done + width for done, width in zip(left, widths, strict=True)]
         axes.invert_yaxis()
         axes.set_xlabel(shares.unit)
+        axes.grid(visible=False, axis="y")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
         return _svg(picture, shares.title)
 
@@ -101,13 +108,9 @@ def shares_svg(shares: Shares) -> str:
 def compared_svg(title: str, rows: Sequence[tuple[str, Sequence[tuple[str, Figure]]]]) -> str:
     """A panel for each figure that several servers have: a dot at the median, its ends as whiskers."""
     with mpl.rc_context(_STYLE):
-        deep = -(-len(rows) // _ACROSS)
-        picture = Picture(figsize=(_WIDE_IN * _ACROSS, 2.3 * deep), layout="constrained")
-        panels = picture.subplots(deep, _ACROSS, squeeze=False).ravel()
+        picture, panels = _panels(len(rows), high_in=2.3)
         for axes, (name, figures) in zip(panels, rows, strict=False):
             _dots(axes, name, figures)
-        for axes in panels[len(rows) :]:
-            axes.set_axis_off()
         return _svg(picture, title)
 
 
@@ -125,9 +128,14 @@ def _dots(axes: Axes, name: str, figures: Sequence[tuple[str, Figure]]) -> None:
 
 
 def _panels(count: int, wide_in: float = _WIDE_IN, high_in: float = _HIGH_IN) -> tuple[Picture, list[Axes]]:
-    """Without pyplot: nothing global is kept, no window is sought."""
-    picture = Picture(figsize=(wide_in * count, high_in), layout="constrained")
-    return picture, list(picture.subplots(1, count, squeeze=False)[0])
+    """In rows; of the last one, what is left over is not seen. Without pyplot: nothing global is kept."""
+    across = min(count, _ACROSS)
+    deep = -(-count // across)
+    picture = Picture(figsize=(wide_in * across, high_in * deep), layout="constrained")
+    panels = list(picture.subplots(deep, across, squeeze=False).ravel())
+    for axes in panels[count:]:
+        axes.set_axis_off()
+    return picture, panels
 
 
 def _plain_numbers(axis: Axis) -> None:

@@ -13,8 +13,7 @@ from fixtures.installation import installation
 from fixtures.lists import Lists
 from fixtures.stage import ANNA, Stage
 
-from bench.whole.model import Found, Growth
-from bench.whole.shape import line
+from bench.whole.model import Found, Growth, line
 from bench.whole.using import cpu_us, listener
 from tidings.kernel.ids import UserId
 from tidings.wire.bounds import MAX_POSITIONS

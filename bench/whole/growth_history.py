@@ -9,8 +9,7 @@ import uvloop
 from fixtures.installation import installation
 from fixtures.stage import ANNA, BEN, Stage
 
-from bench.whole.model import Figure, Found, Growth, figure
-from bench.whole.shape import line
+from bench.whole.model import Figure, Found, Growth, figure, line
 from bench.whole.using import cpu_us, listener
 from tidings.kernel.ids import ChatKey
 
@@ -54,11 +53,7 @@ async def _grown(stage: Stage, engine: int, sizes: list[int], calls: int) -> Fou
         for name, work in works.items():
             for what, runs in (await _measured(stage, engine, work, calls)).items():
                 points.setdefault((name, what), []).append((float(size), runs))
-    lines = [
-        line(f"{what} of {name}", unit, points[name, what])
-        for what, unit in _UNITS.items()
-        for name in _LINES
-    ]
+    lines = [line(name, unit, points[name, what]) for what, unit in _UNITS.items() for name in _LINES]
     growth = Growth(title="History of a chat", along="entries in the chat", lines=tuple(lines), why=_WHY)
     return Found(
         growths=(growth,),
@@ -70,7 +65,7 @@ async def _grown(stage: Stage, engine: int, sizes: list[int], calls: int) -> Fou
     )
 
 
-_UNITS = {"CPU": "µs of our process", "engine": "µs of the engine"}
+_UNITS = {"CPU": "µs of our CPU", "engine": "µs of the engine's CPU"}
 
 
 def _units(points: dict[tuple[str, str], list[tuple[float, list[float]]]], name: str, what: str) -> Figure:

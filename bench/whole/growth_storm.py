@@ -4,13 +4,13 @@ import uvloop
 from fixtures.installation import installation
 from load.storm_gateway import Wave, start, wave
 
-from bench.whole.model import Found, Growth, figure
-from bench.whole.shape import line
+from bench.whole.model import Found, Growth, figure, line
 from tidings.gateway.admission import AdmissionOptions
 
 _WHY = (
-    "A gateway lets devices in at a fixed rate and tells each of the others when its turn comes, so the time is the"
-    " number of devices over that rate, as stated, and what one costs does not depend on how many wait beside it."
+    "A storm that fits into the burst of a gateway is in at once. Of a larger one it lets devices in at a fixed rate and"
+    " tells each of the others when its turn comes, so the time is the number of devices over that rate, and what one"
+    " costs does not depend on how many wait beside it."
 )
 
 
@@ -30,9 +30,17 @@ def storm(*, is_short: bool) -> Found:
 
 def _found(waves: list[Wave], faults: int) -> Found:
     lines = (
-        line("all in after", "seconds", [(float(each.clients), each.in_s) for each in waves]),
-        line("stated beforehand", "seconds", [(float(each.clients), each.stated_s) for each in waves]),
-        line("gateway's CPU for each", "µs", [(float(each.clients), each.cpu_us_each) for each in waves]),
+        line("until all are in", "seconds", [(float(each.clients), each.in_s) for each in waves]),
+        line(
+            "the longest it may take, as computed beforehand",
+            "seconds",
+            [(float(each.clients), each.stated_s) for each in waves],
+        ),
+        line(
+            "the gateway's work",
+            "µs of CPU a device",
+            [(float(each.clients), each.cpu_us_each) for each in waves],
+        ),
     )
     growth = Growth(title="A storm of devices", along="devices at once", lines=lines, why=_WHY)
     return Found(

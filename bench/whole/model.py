@@ -11,8 +11,11 @@ type Better = Literal["less", "more"]
 
 
 class Goal(msgspec.Struct, frozen=True):
+    """`limit`: what stands in the way as long as it is not reached."""
+
     better: Better
     value: float
+    limit: str = ""
 
     def is_reached_by(self, found: float) -> bool:
         return found <= self.value if self.better == "less" else found >= self.value
@@ -42,24 +45,10 @@ class Point(msgspec.Struct, frozen=True):
         return statistics.median(self.runs)
 
 
-class Shape(msgspec.Struct, frozen=True):
-    """`exponent`: of y over x where x is largest. `times_x`, `times_y`: from the first point to the last.
-    `summit_x`, `summit_times`: where a line is highest that comes down again, and how high; else None.
-    """
-
-    word: str
-    exponent: float
-    times_x: float
-    times_y: float
-    summit_x: float | None = None
-    summit_times: float | None = None
-
-
 class Line(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     unit: str
     points: tuple[Point, ...]
-    shape: Shape
 
 
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +58,11 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
     along: str
     lines: tuple[Line, ...]
     why: str
+
+
+def line(name: str, unit: str, points: Iterable[tuple[float, float | Sequence[float]]]) -> Line:
+    made = (Point(x, (float(y),) if isinstance(y, int | float) else tuple(y)) for x, y in points)
+    return Line(name=name, unit=unit, points=tuple(made))
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,9 +83,12 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
+    """`about`: which part is whose."""
+
     title: str
     unit: str
     shares: tuple[Share, ...]
+    about: str = ""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):

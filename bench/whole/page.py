@@ -7,8 +7,10 @@ from html import escape
 from typing import NamedTuple
 
 _CSS = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #1f2328; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; color: #1f2328; }
 table { border-collapse: collapse; font-size: 14px; display: block; overflow-x: auto; margin: 1rem 0; }
+td + td { white-space: nowrap; }
+td:first-child { min-width: 7rem; }
 th, td { border-bottom: 1px solid #d8dee4; padding: .3rem .7rem; text-align: left; vertical-align: top; }
 blockquote { border-left: 4px solid #bf8700; background: #fff8c5; margin: 1rem 0; padding: .5rem 1rem; }
 code { background: #f2f4f6; padding: .1rem .25rem; font-size: 13px; }

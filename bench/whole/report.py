@@ -6,11 +6,12 @@ No figure is typed here: a test builds it from results whose every number is ano
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from bench.whole import draw, words
-from bench.whole.model import Figure, Growth, Line, Result
+from bench.whole.beside_others import beside_others
+from bench.whole.model import Figure, Growth, Line, Point, Result
 from bench.whole.page import Block, Plot, Table, Text, html, markdown
+from bench.whole.shape import shape_of
 
 TITLE = "Benchmarks of Tidings"
 NAME = "report"
@@ -41,7 +42,7 @@ def report(results: Sequence[Result]) -> Iterator[Block]:
     yield from _in_short(ours)
     yield from _path(ours)
     yield from _growths(ours)
-    yield from _peers(peers)
+    yield from beside_others(peers)
     yield from _remarks(ours)
     yield from _all_figures(ours)
     yield from _parts(results)
@@ -54,23 +55,41 @@ def _preface(results: Sequence[Result]) -> Iterator[Block]:
             "> **A short run on a busy machine.** It shows that every part works and what the page looks like."
             " Its figures are noise to be replaced by those of a full run."
         )
-    yield Text(
-        "Made by `just bench all` out of the files in `results/`. Server, engines and loader share the machine, so"
-        " CPU per message and ratios within one run are to be trusted; rates are a floor. A figure is the median of its"
-        " rounds, with the lowest and the highest beside it. Beside a ratio stands its noise: the same rounds measured"
-        " one of its two sides against itself, which would be one on a quiet machine."
-    )
     machine = dict(pair for result in here for pair in result.machine.items())
-    if machine:
-        yield Table(("machine", ""), tuple(machine.items()))
+    on = ", ".join(f"{name} {value}" for name, value in machine.items())
+    yield Text(
+        "What Tidings costs and how quick it is: beside the bare engines that it stands on, as things grow, and beside"
+        f" other servers. Made by `just bench all` out of the files in `results/`{f', on one machine: {on}' if on else ''}."
+    )
+    yield Text("\n".join(f"- {line}" for line in _HOW_TO_READ))
+
+
+_HOW_TO_READ = (
+    "Servers, engines and loader share the machine: trust CPU per message and ratios; rates are a floor.",
+    "A figure is the median of its rounds, with the lowest and the highest in brackets.",
+    "**Noise**: what the same rounds gave for one side of a ratio beside itself; one, if the machine were quiet.",
+    "**p50**: half of all are quicker; p99: all but the slowest of a hundred.",
+    "**Write and read units** are what DynamoDB charges for. µs are of one core.",
+)
 
 
 def _in_short(results: Sequence[Result]) -> Iterator[Block]:
     """What has a goal. The rest stands with its part."""
-    rows = [_row(figure) for result in results for figure in result.found.figures if figure.goal]
-    if rows:
+    figures = [figure for result in results for figure in result.found.figures if figure.goal]
+    if figures:
         yield Text("## In short")
-        yield Table(_HEAD, tuple(rows))
+        yield Table(_HEAD, tuple(map(_row, figures)))
+    missed = [line for figure in figures if (line := _missed(figure))]
+    if missed:
+        yield Text("What is not reached, and what limits it:")
+        yield Text("\n".join(missed))
+
+
+def _missed(figure: Figure) -> str:
+    if figure.goal is None or figure.goal.is_reached_by(figure.median):
+        return ""
+    limit = figure.goal.limit or "not known yet."
+    return f"- **{figure.name}** ({words.number(figure.median)}, goal {words.number(figure.goal.value)}): {limit}"
 
 
 def _all_figures(results: Sequence[Result]) -> Iterator[Block]:
@@ -82,9 +101,8 @@ def _all_figures(results: Sequence[Result]) -> Iterator[Block]:
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
-    name = f"{figure.name}, {figure.unit}" if figure.unit else figure.name
     return (
-        name,
+        words.titled(figure.name, figure.unit),
         words.with_spread(figure),
         words.spread(figure.noise) if figure.noise else "",
         words.goal(figure),
@@ -97,10 +115,15 @@ def _path(results: Sequence[Result]) -> Iterator[Block]:
         if result.found.latencies or result.found.shares:
             yield Text(f"## {result.title}")
         if result.found.latencies:
+            yield Text(
+                "How late messages come. Read it from the right: at 99, all but the slowest of a hundred were there"
+                " within so many ms. Both lines are the same load, so what is between them is noise."
+            )
             yield Plot(
                 f"{result.part}-latency", "How late", partial(draw.latency_svg, result.found.latencies)
             )
         for at, shares in enumerate(result.found.shares):
+            yield Text(f"{shares.title}. {shares.about}".rstrip())
             yield Plot(f"{result.part}-shares-{_letter(at)}", shares.title, partial(draw.shares_svg, shares))
             yield _shares_table(shares.unit, [(s.of, s.name, s.value) for s in shares.shares])
 
@@ -120,128 +143,50 @@ def _growths(results: Sequence[Result]) -> Iterator[Block]:
     found = [(result, growth) for result in results for growth in result.found.growths]
     if found:
         yield Text("## How costs grow")
+        yield Text(
+            "Both axes of each plot are logarithmic: what does not grow is level, what is linear rises one step for"
+            " each step to the right. A line is called by its last three points, where it shows where it goes. Bands"
+            " are the lowest and the highest of several rounds."
+        )
     for result, growth in found:
         yield Text(f"### {growth.title}")
-        yield Text(sentence(growth))
+        yield Text(told(growth))
+        yield Text(growth.why)
         yield Plot(result.part, growth.title, partial(draw.growth_svg, growth))
         yield _growth_table(growth)
 
 
-def sentence(growth: Growth) -> str:
-    told = "; ".join(_told(line) for line in growth.lines)
-    return f"{told[0].upper()}{told[1:]}. {growth.why}"
+def told(growth: Growth) -> str:
+    return "\n".join(f"- {line.name}: {_shape_told(line)}" for line in growth.lines)
 
 
-def _told(line: Line) -> str:
-    shape = line.shape
-    if shape.summit_x is not None and shape.summit_times is not None:
-        return (
-            f"{line.name} is **highest at {words.number(shape.summit_x)}**"
-            f" ({words.number(shape.summit_times)} times the first), and at the end"
-            f" {words.number(shape.times_y)} times for {words.number(shape.times_x)} times as many"
-        )
-    return (
-        f"{line.name} is **{shape.word}** ({words.number(shape.times_y)} times as much"
-        f" for {words.number(shape.times_x)} times as many)"
-    )
+def _shape_told(line: Line) -> str:
+    """What it is called, and where it begins and ends."""
+    shape, first, last = shape_of(line.points), line.points[0], line.points[-1]
+    if shape.summit:
+        top = f"**highest at {words.number(shape.summit.x)}**: {_value(shape.summit)} {line.unit}"
+        return f"{top}; {_at(first)}, {_at(last)}"
+    ends = f"{_value(first)} {line.unit} at {words.number(first.x)}, {_at(last)}"
+    if not shape.of_tail:
+        return f"**{shape.word}**; {ends}"
+    doubled = f"{words.number(shape.doubled)} times as much for twice as many"
+    return f"**{shape.word}** from {words.number(shape.tail_x)} on, {doubled}; {ends}"
+
+
+def _at(point: Point) -> str:
+    return f"{_value(point)} at {words.number(point.x)}"
+
+
+def _value(point: Point) -> str:
+    return words.number(point.median)
 
 
 def _growth_table(growth: Growth) -> Table:
     xs = sorted({point.x for line in growth.lines for point in line.points})
-    cells = {(line.name, p.x): words.number(p.median) for line in growth.lines for p in line.points}
-    head = (growth.along, *(f"{line.name}, {line.unit}" for line in growth.lines))
-    rows = [(words.number(x), *(cells.get((line.name, x), "") for line in growth.lines)) for x in xs]
+    columns = [{point.x: _value(point) for point in line.points} for line in growth.lines]
+    head = (growth.along, *(words.titled(line.name, line.unit) for line in growth.lines))
+    rows = [(words.number(x), *(column.get(x, "") for column in columns)) for x in xs]
     return Table(head, tuple(rows))
-
-
-_ENOUGH = 3
-
-
-class Compared(NamedTuple):
-    """One figure that several servers have."""
-
-    name: str
-    unit: str
-    by_peer: dict[str, Figure]
-
-
-def compared(peers: Sequence[Result]) -> list[Compared]:
-    rows: dict[str, Compared] = {}
-    for result in peers:
-        for figure in result.found.figures:
-            row = rows.setdefault(figure.name, Compared(figure.name, figure.unit, {}))
-            row.by_peer[result.peer] = figure
-    return list(rows.values())
-
-
-def _peers(peers: Sequence[Result]) -> Iterator[Block]:
-    if not peers:
-        return
-    yield Text("## Beside others")
-    yield Text(
-        "The same loader, the same work, one server after the other; Tidings through its real processes."
-    )
-    for result in peers:
-        if result.found.skipped:
-            yield Text(f"{result.peer} was not measured: {result.found.skipped}")
-        elif result.elsewhere:
-            yield Text(f"{result.peer} {result.elsewhere}.")
-        yield from (Text(f"{result.peer}: {remark}") for remark in result.found.remarks)
-    there = [result for result in peers if not result.found.skipped]
-    yield _peers_table(there)
-    yield from _peers_plot(there)
-    yield from _wins(there)
-
-
-def _peers_plot(peers: Sequence[Result]) -> Iterator[Block]:
-    """What at least three have; a logarithmic axis has no place for nothing."""
-    rows = []
-    for row in compared(peers):
-        shown = [(peer, figure) for peer, figure in row.by_peer.items() if min(figure.runs) > 0]
-        if len(shown) >= _ENOUGH:
-            rows.append((f"{row.name}, {row.unit}", shown))
-    if rows:
-        yield Plot("peers", "Beside others", partial(draw.compared_svg, "Beside others", rows))
-
-
-def _peers_table(peers: Sequence[Result]) -> Table:
-    head = ("", *(f"{result.peer} \\*" if result.elsewhere else result.peer for result in peers))
-    rows = []
-    for row in compared(peers):
-        cells = (row.by_peer.get(result.peer) for result in peers)
-        rows.append((f"{row.name}, {row.unit}", *(words.with_spread(each) if each else "" for each in cells)))
-    return Table(head, tuple(rows))
-
-
-def _wins(peers: Sequence[Result], ours: str = "Tidings") -> Iterator[Block]:
-    """Said plainly, whoever it is."""
-    yield Text("### Where they win, and where Tidings does")
-    rows = [row for row in compared(peers) if ours in row.by_peer]
-    said = []
-    for result in peers:
-        if result.peer != ours:
-            pairs = [(row, row.by_peer[result.peer]) for row in rows if result.peer in row.by_peer]
-            won = [
-                _margin(row.by_peer[ours], theirs)
-                for row, theirs in pairs
-                if _beats(theirs, row.by_peer[ours])
-            ]
-            lost = [row.name for row, theirs in pairs if not _beats(theirs, row.by_peer[ours])]
-            said.append(f"- **{result.peer}** wins in {_listed(won)}. Tidings wins in {_listed(lost)}.")
-    yield Text("\n".join(said))
-
-
-def _beats(one: Figure, other: Figure) -> bool:
-    return one.median < other.median if one.better == "less" else one.median > other.median
-
-
-def _margin(ours: Figure, theirs: Figure) -> str:
-    low, high = sorted((ours.median, theirs.median))
-    return f"{theirs.name} ({words.number(high / low)} times)" if low > 0 else theirs.name
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if names else "nothing"
 
 
 def _remarks(results: Sequence[Result]) -> Iterator[Block]:

@@ -1,40 +1,56 @@
 """Flat, linear or worse: what a line of measured points is called. Pure."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-from bench.whole.model import Line, Point, Shape
+from bench.whole.model import Point
 
 FLAT_WITHIN = 1.6
-"""So much more at the end than at the beginning is no growth: two runs of one thing differ by as much on a busy machine."""
+"""So much more or less is no growth: two runs of one thing differ by as much on a busy machine."""
 _TAIL = 3
-_FLATTENS, _LINEAR_FROM, _WORSE_FROM = 0.25, 0.75, 1.25
+_HARDLY, _LINEAR_FROM, _WORSE_FROM = 0.25, 0.75, 1.25
+
+type Word = Literal[
+    "flat", "falls", "highest", "hardly grows", "grows less than linearly", "linear", "worse than linear"
+]
 
 
-def line(name: str, unit: str, points: Iterable[tuple[float, float | Sequence[float]]]) -> Line:
-    made = tuple(Point(x, (float(y),) if isinstance(y, int | float) else tuple(y)) for x, y in points)
-    return Line(name=name, unit=unit, points=made, shape=shape_of(made))
+class Shape(NamedTuple):
+    """`of_tail`: the word is true of the last points only, which begin at `tail_x`; `doubled`: how many times as much
+    twice as many cost there. `summit`: the highest point of a line that comes down again.
+    """
+
+    word: Word
+    tail_x: float
+    doubled: float
+    summit: Point | None = None
+
+    @property
+    def of_tail(self) -> bool:
+        return self.word not in {"flat", "falls", "highest"}
 
 
 def shape_of(points: Sequence[Point]) -> Shape:
     """By the last points, because there a line shows where it goes; the first ones may be all fixed cost."""
-    first, last = points[0], points[-1]
-    times_x, times_y = last.x / first.x, _positive(last.median) / _positive(first.median)
-    exponent = _slope(points[-_TAIL:])
-    top = max(points, key=lambda point: point.median)
-    summit = _positive(top.median) / _positive(first.median)
-    if summit <= FLAT_WITHIN * max(1.0, times_y):
-        return Shape(_word(times_y, exponent), exponent, times_x, times_y)
-    return Shape("higher in between", exponent, times_x, times_y, top.x, summit)
+    first, last, top = points[0], points[-1], max(points, key=lambda point: point.median)
+    tail = points[-_TAIL:]
+    exponent = _slope(tail)
+    ends = max(_positive(first.median), _positive(last.median))
+    if _positive(top.median) > FLAT_WITHIN * ends:
+        return Shape("highest", tail[0].x, 2**exponent, top)
+    return Shape(_word(_positive(last.median) / _positive(first.median), exponent), tail[0].x, 2**exponent)
 
 
-def _word(times_y: float, exponent: float) -> str:
-    if times_y <= FLAT_WITHIN:
+def _word(times: float, exponent: float) -> Word:
+    if times < 1 / FLAT_WITHIN:
+        return "falls"
+    if times <= FLAT_WITHIN:
         return "flat"
-    if exponent < _FLATTENS:
-        return "flat at the end"
+    if exponent < _HARDLY:
+        return "hardly grows"
     if exponent < _LINEAR_FROM:
-        return "less than linear"
+        return "grows less than linearly"
     return "linear" if exponent < _WORSE_FROM else "worse than linear"
 
 

@@ -21,6 +21,23 @@ def spread(runs: tuple[float, ...]) -> str:
     return f"{low} to {high}" if len(runs) > 1 and low != high else ""
 
 
+def ends(runs: tuple[float, ...]) -> str:
+    """One value, or from which to which."""
+    return spread(runs) or number(runs[0])
+
+
+def short(value: float) -> str:
+    """Where there is little room, as under an axis."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return number(value)
+
+
+def titled(name: str, unit: str) -> str:
+    return f"{name}, {unit}" if unit else name
+
+
 def with_spread(figure: Figure) -> str:
     ends = spread(figure.runs)
     return number(figure.median) + (f" ({ends})" if ends else "")

@@ -14,6 +14,7 @@ def test_a_good_history_breaks_no_rule() -> None:
     verdict = check(imagine())
     assert verdict.breaches == ()
     assert (verdict.sends, verdict.acked, verdict.unsettled) == (24, 22, 1)
+    assert (verdict.expiring, verdict.ramps) == (1, 2)
     assert min(verdict.redactions, verdict.marks, verdict.looks, verdict.told) > 0
 
 

@@ -1,11 +1,9 @@
 """`tidings-harness`: try an installation, check a history, see that the checker catches what it must."""
 
 import asyncio
-import json
-import re
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Final
 
 import click
 import uvloop
@@ -14,22 +12,11 @@ from tidings_harness.checking.check import check, check_all
 from tidings_harness.imagined import Town, imagine
 from tidings_harness.mutants import MUTANTS
 from tidings_harness.notices.cli import group as notices
+from tidings_harness.options import Span, of_an_installation, tokens_of, told_plainly
 from tidings_harness.report import as_json, as_page
 from tidings_harness.workload.load import Load
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
-from tidings_harness.workload.site import Site, signer
-
-_UNITS_S: Final = {"s": 1, "m": 60, "h": 3_600}
-
-
-class _Span(click.ParamType[float]):
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", str(value))
-        if found is None:
-            self.fail(f"{value!r} is not a time: 30s, 10m, 2h", param, ctx)
-        return float(found[1]) * _UNITS_S[found[2]]
+from tidings_harness.workload.site import Site
 
 
 @click.group()
@@ -42,27 +29,10 @@ main.add_command(notices)
 
 @main.command()
 @click.argument("scenario", type=click.Choice(list(SCENARIOS)))
-@click.option("--for", "for_s", type=_Span(), default="1m", show_default=True, help="How long people talk.")
-@click.option(
-    "--report", type=click.Path(path_type=Path), required=True, help="A new folder: history, verdict."
-)
+@of_an_installation
 @click.option("--api", required=True, help="Of the REST edge, http://…")
 @click.option(
-    "--socket",
-    "sockets",
-    multiple=True,
-    required=True,
-    help="Of a gateway, ws://…/v1/socket; several if you like.",
-)
-@click.option("--tenant", required=True, help="One that is there for this: users and chats are made in it.")
-@click.option(
-    "--key",
-    type=click.Path(exists=True, path_type=Path),
-    required=True,
-    help="The tenant's private key, a JWK.",
-)
-@click.option(
-    "--quiet-within", type=_Span(), default="1m", show_default=True, help="What has not come by then is lost."
+    "--quiet-within", type=Span(), default="1m", show_default=True, help="What has not come by then is lost."
 )
 def run(
     *,
@@ -75,13 +45,12 @@ def run(
     key: Path,
     quiet_within: float,
 ) -> None:
-    """Try an installation; exit code 1 if it broke a promise."""
-    report.mkdir(parents=True)
+    """Try an installation; exit code 1 if it broke a promise, 2 if it could not be tried."""
     site = Site(
         api=api.rstrip("/"),
         sockets=list(sockets),
         steady_socket=sockets[0],
-        token=signer(tenant, json.loads(key.read_text())),
+        token=tokens_of(tenant, key),
     )
     uvloop.run(_run(site, SCENARIOS[scenario], report, for_s, quiet_within))
     _tell(report)
@@ -107,9 +76,12 @@ def mutants() -> None:
 
 
 async def _run(site: Site, scenario: Scenario, report: Path, for_s: float, quiet_within_s: float) -> None:
-    async with Load(site, scenario, report) as load:
+    async with AsyncExitStack() as stack:
+        with told_plainly(report):
+            load = await stack.enter_async_context(Load(site, scenario, report))
         click.echo(
-            f"{scenario.light_devices} light devices and {len(list(load.speakers()))} of the SDK are live."
+            f"{scenario.light_devices} light devices and {len(list(load.speakers()))} of the SDK are live;"
+            f" they talk for {for_s:g} s."
         )
         await asyncio.sleep(for_s)
         await load.settle(quiet_within_s)

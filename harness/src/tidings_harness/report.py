@@ -35,8 +35,10 @@ def judged(told: str, breaches: Sequence[Breach[Any]]) -> list[str]:
 
 
 def as_page(verdict: Verdict) -> str:
+    refused = verdict.sends - verdict.acked - verdict.unsettled
     told = (
-        f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {verdict.unsettled:,} without a known outcome; "
+        f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {refused:,} refused, {verdict.unsettled:,} without a "
+        f"known outcome; "
         f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not there "
         f"at the end; {verdict.rows:,} rows of chat lists."
     )

@@ -33,6 +33,8 @@ async def run_on(
     *,
     users: int = 8,
     readers: tuple[CityProcess, ...] = (),
+    expiring: float = 0.2,
+    ramping: float = 0.15,
 ) -> AsyncIterator[NoticeRun]:
     async with city.stage() as stage:
         keys = ApiKeys(DynamoApiKeyStore(stage.client), SystemClock())
@@ -51,6 +53,8 @@ async def run_on(
         read_apis=tuple(f"http://127.0.0.1:{each.socket_port}" for each in readers),
         key=issued.text.reveal(),
         users=users,
+        expiring=expiring,
+        ramping=ramping,
     )
     async with NoticeRun(wanted, directory) as run:
         yield run
@@ -99,6 +103,8 @@ BREAKING = {
     "follows_slowly": Rule.THERE,
     "forgets_redactions": Rule.COUNTS,
     "ignores_segments": Rule.NOTHING_ELSE,
+    "keeps_what_expired": Rule.EXPIRED,
+    "stops_ramps_at_their_first_step": Rule.RAMPS,
     "marks_all_but_the_last": Rule.MARKS,
     "counts_one_broadcast_more": Rule.COUNTS,
 }
@@ -106,13 +112,24 @@ BREAKING = {
 
 @pytest.mark.parametrize("mutant", BREAKING)
 async def test_a_server_that_breaks_a_rule_is_caught(city: City, tmp_path: Path, mutant: str) -> None:
-    """One edge is only read from: nothing that passes through it moves its copy of the log."""
+    """One edge is only read from: nothing that passes through it moves its copy of the log. Of what a mutant breaks there
+    is so much that chance does not let it pass.
+    """
     gateway, api, reader, _ = city.ready(
         "gateway", "api", "api", "notices", TESTING_MUTANT=mutant, TESTING_PAUSE_AT=""
     )
     async with Balancer() as balancer:
         balancer.ports = [gateway.socket_port]
-        async with run_on(city, balancer, [api], tmp_path, users=4, readers=(reader,)) as run:
+        async with run_on(
+            city,
+            balancer,
+            [api],
+            tmp_path,
+            users=4,
+            readers=(reader,),
+            expiring=0.5 if "expired" in mutant else 0.1,
+            ramping=0.7 if "ramps" in mutant else 0.1,
+        ) as run:
             for each in run.readers:
                 each.marks_all = 0.1 if "marks" in mutant else 0.0
             await run.sent_more(40, LONG_S)

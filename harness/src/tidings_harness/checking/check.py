@@ -59,7 +59,7 @@ def _verdict(
     return Verdict(
         events=len(history.events),
         sends=sent,
-        acked=len(facts.acked),
+        acked=len(np.unique(facts.acked["message"])),
         unsettled=sent - settled,
         deliveries=len(facts.given),
         devices=devices,

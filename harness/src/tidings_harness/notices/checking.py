@@ -1,8 +1,9 @@
 """Holds what users saw of their inboxes against what was done. Each look by itself: what must be in it, what must not,
 what must be read.
 
-A broadcast has a second (`BOUND_NS`) from its answer until everybody has it, and so has a redaction; a look counts from
-when it was begun, so that no machine is too slow for the rules. A direct notice is to be there when all is quiet.
+A broadcast has a second (`BOUND_NS`) from its answer until everybody has it, and so has a redaction, and an expiry, for
+clocks that disagree; a look counts from when it was begun, so that no machine is too slow for the rules. A direct notice
+and the last step of a ramp are to be there when all is quiet.
 """
 
 from collections import Counter
@@ -10,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 from math import inf
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple
 
 from tidings_harness.checking.verdict import Breach
-from tidings_harness.notices.history import Begun, Deed, Ended, Event, Look, Outcome, Told
+from tidings_harness.notices.facts import NEVER, Facts, Span
+from tidings_harness.notices.history import Deed, Event, Look
+from tidings_harness.notices.terms import EVERYBODY
 
 BOUND_NS: Final = 1_000_000_000
 _EXAMPLES: Final = 10
@@ -24,6 +27,8 @@ class Rule(StrEnum):
     ONCE = "a notice is in a list once"
     NOTHING_ELSE = "a list has nothing that was not sent to its user"
     HIDDEN = "what was redacted is not shown after the bound"
+    EXPIRED = "what has expired is not shown"
+    RAMPS = "a ramp loses nobody, and reaches all of its share in the end"
     MARKS = "what was marked read is read"
     BORN_UNREAD = "nothing is read that nobody marked"
     COUNTS = "counts are what the list says"
@@ -36,6 +41,8 @@ class Verdict(NamedTuple):
     acked: int
     unsettled: int
     redactions: int
+    expiring: int
+    ramps: int
     marks: int
     looks: int
     told: int
@@ -50,75 +57,19 @@ class Verdict(NamedTuple):
         return {breach.rule for breach in self.breaches}
 
 
-class _Span(NamedTuple):
-    """When something was begun, and when it was surely done; inf: perhaps never."""
-
-    begun: float
-    done: float
-
-
-_NEVER: Final = _Span(inf, inf)
-
-
-@final
-class Facts:
-    def __init__(self, events: Sequence[Event]) -> None:
-        self.ends = {each.number: each for each in events if isinstance(each, Ended)}
-        self.begun = {each.number: each for each in events if isinstance(each, Begun)}
-        self.looks = sorted((each for each in events if isinstance(each, Look)), key=lambda e: e.ended_ns)
-        self.told = [each for each in events if isinstance(each, Told)]
-        self.sends = {
-            number: each
-            for number, each in self.begun.items()
-            if each.deed in {Deed.DIRECT, Deed.BROADCAST} and not self.is_refused(number)
-        }
-        self.reach = {number: frozenset(each.users) for number, each in self.sends.items()}
-        self.redacted = self._redactions()
-        self.marks = self._marks()
-        self.marks_of_all = self._of(Deed.READ_ALL)
-
-    def is_refused(self, number: int) -> bool:
-        end = self.ends.get(number)
-        return end is not None and end.outcome is Outcome.FAILED
-
-    def span(self, number: int) -> _Span:
-        end = self.ends.get(number)
-        is_done = end is not None and end.outcome is Outcome.OK
-        return _Span(self.begun[number].at_ns, end.at_ns if end and is_done else inf)
-
-    def _of(self, deed: Deed) -> list[Begun]:
-        return [
-            each for each in self.begun.values() if each.deed is deed and not self.is_refused(each.number)
-        ]
-
-    def _redactions(self) -> dict[int, _Span]:
-        """By notice; the earliest of each, if there were several."""
-        found: dict[int, _Span] = {}
-        for each in self._of(Deed.REDACT):
-            for notice in each.of:
-                before, span = found.get(notice, _NEVER), self.span(each.number)
-                found[notice] = _Span(min(before.begun, span.begun), min(before.done, span.done))
-        return found
-
-    def _marks(self) -> dict[tuple[str, int], _Span]:
-        """By user and notice."""
-        found: dict[tuple[str, int], _Span] = {}
-        for each in self._of(Deed.READ):
-            for notice in each.of:
-                key = (each.users[0], notice)
-                before, span = found.get(key, _NEVER), self.span(each.number)
-                found[key] = _Span(min(before.begun, span.begun), min(before.done, span.done))
-        return found
-
-
 def check(events: Sequence[Event]) -> Verdict:
     facts = Facts(events)
-    rules = (_there, _once, _nothing_else, _hidden, _marks, _born_unread, _counts, _forward, _told)
+    rules = (
+        *(_there, _once, _nothing_else, _hidden, _expired, _ramps),
+        *(_marks, _born_unread, _counts, _forward, _told),
+    )
     return Verdict(
         sends=sum(each.deed in {Deed.DIRECT, Deed.BROADCAST} for each in facts.begun.values()),
         acked=sum(facts.span(number).done < inf for number in facts.sends),
         unsettled=sum(facts.span(number).done == inf for number in facts.sends),
         redactions=len(facts.redacted),
+        expiring=sum(send.expires_ns > 0 for send in facts.sends.values()),
+        ramps=sum(bool(send.ramp) for send in facts.sends.values()),
         marks=len(facts.marks) + len(facts.marks_of_all),
         looks=len(facts.looks),
         told=len(facts.told),
@@ -152,12 +103,18 @@ def _there(facts: Facts) -> _Found:
 
 
 def _must_show(facts: Facts, number: int, look: Look) -> bool:
-    if look.user not in facts.reach[number] or facts.redacted.get(number, _NEVER).begun <= look.ended_ns:
+    """What comes in steps has a rule of its own."""
+    send, done = facts.sends[number], facts.span(number).done
+    if send.ramp or look.user not in facts.reach[number] or _may_be_gone(facts, number, look):
         return False
-    done = facts.span(number).done
-    if facts.sends[number].deed is Deed.BROADCAST:
+    if send.deed is Deed.BROADCAST:
         return look.begun_ns >= done + BOUND_NS
     return look.is_last and done < inf
+
+
+def _may_be_gone(facts: Facts, number: int, look: Look) -> bool:
+    is_over = look.ended_ns >= facts.expires_ns(number) - BOUND_NS
+    return is_over or facts.redacted.get(number, NEVER).begun <= look.ended_ns
 
 
 def _once(facts: Facts) -> _Found:
@@ -184,10 +141,58 @@ def _hidden(facts: Facts) -> _Found:
         return [
             each.number
             for each in look.seen
-            if look.begun_ns >= facts.redacted.get(each.number, _NEVER).done + BOUND_NS
+            if look.begun_ns >= facts.redacted.get(each.number, NEVER).done + BOUND_NS
         ]
 
     return _each_look(Rule.HIDDEN, facts, shown)
+
+
+def _expired(facts: Facts) -> _Found:
+    """That it is not counted either the rule of counts says, which knows what is in the list."""
+
+    def shown(look: Look) -> list[int]:
+        return [
+            each.number for each in look.seen if look.begun_ns >= facts.expires_ns(each.number) + BOUND_NS
+        ]
+
+    return _each_look(Rule.EXPIRED, facts, shown)
+
+
+def _ramps(facts: Facts) -> _Found:
+    ramps = [number for number, send in facts.sends.items() if send.ramp]
+    shown_ns = _first_shown(facts, frozenset(ramps))
+
+    def missing(look: Look) -> list[int]:
+        seen = {each.number for each in look.seen}
+        return [
+            number
+            for number in ramps
+            if number not in seen
+            and not _may_be_gone(facts, number, look)
+            and (_had(shown_ns, number, look) or _is_all_out(facts, number, look))
+        ]
+
+    return _each_look(Rule.RAMPS, facts, missing)
+
+
+def _first_shown(facts: Facts, ramps: frozenset[int]) -> dict[tuple[str, int], int]:
+    """When each user surely had each of them."""
+    found: dict[tuple[str, int], int] = {}
+    for look in facts.looks:
+        for each in look.seen:
+            if each.number in ramps:
+                found.setdefault((look.user, each.number), look.ended_ns)
+    return found
+
+
+def _had(shown_ns: dict[tuple[str, int], int], number: int, look: Look) -> bool:
+    return shown_ns.get((look.user, number), inf) + BOUND_NS <= look.begun_ns
+
+
+def _is_all_out(facts: Facts, number: int, look: Look) -> bool:
+    """The last step was everybody's. Who is in a smaller share only the server knows."""
+    is_for_him = facts.sends[number].ramp[-1] == EVERYBODY and look.user in facts.reach[number]
+    return is_for_him and look.is_last and facts.span(number).done < inf
 
 
 def _marks(facts: Facts) -> _Found:
@@ -223,7 +228,7 @@ def _held(facts: Facts) -> dict[str, dict[int, float]]:
 
 
 def _born_unread(facts: Facts) -> _Found:
-    marks_of_all: dict[str, list[_Span]] = {}
+    marks_of_all: dict[str, list[Span]] = {}
     for mark in facts.marks_of_all:
         marks_of_all.setdefault(mark.users[0], []).append(facts.span(mark.number))
 
@@ -232,7 +237,7 @@ def _born_unread(facts: Facts) -> _Found:
             each.number
             for each in look.seen
             if each.is_read
-            and facts.marks.get((look.user, each.number), _NEVER).begun > look.ended_ns
+            and facts.marks.get((look.user, each.number), NEVER).begun > look.ended_ns
             and not any(
                 span.begun <= look.ended_ns and _may_take(facts, each.number, span)
                 for span in marks_of_all.get(look.user, ())
@@ -242,7 +247,7 @@ def _born_unread(facts: Facts) -> _Found:
     return _each_look(Rule.BORN_UNREAD, facts, read)
 
 
-def _may_take(facts: Facts, number: int, mark: _Span) -> bool:
+def _may_take(facts: Facts, number: int, mark: Span) -> bool:
     """What was begun to be sent after a mark of all was answered it can't have taken."""
     return number in facts.begun and facts.begun[number].at_ns < mark.done
 

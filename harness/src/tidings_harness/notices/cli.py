@@ -1,9 +1,8 @@
 """`tidings-harness notices run | check | mutants`."""
 
 import asyncio
-import json
-import os
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
@@ -15,7 +14,8 @@ from tidings_harness.notices.imagined import imagine
 from tidings_harness.notices.mutants import MUTANTS
 from tidings_harness.notices.report import as_json, as_page
 from tidings_harness.notices.workload import NoticeLoad, NoticeRun
-from tidings_harness.workload.site import Site, signer
+from tidings_harness.options import of_an_installation, tokens_of, told_plainly
+from tidings_harness.workload.site import Site
 
 
 @click.group(name="notices")
@@ -24,17 +24,18 @@ def group() -> None:
 
 
 @group.command()
-@click.option("--for", "for_s", type=float, default=60.0, show_default=True, help="Seconds.")
-@click.option("--report", type=click.Path(path_type=Path), required=True, help="A new folder.")
+@of_an_installation
 @click.option(
     "--api", "apis", multiple=True, required=True, help="Of a REST edge, http://…; several if you like."
 )
-@click.option("--socket", "sockets", multiple=True, required=True, help="Of a gateway, ws://…/v1/socket.")
-@click.option("--tenant", required=True, help="One that is there for this.")
 @click.option(
-    "--key", type=click.Path(exists=True, path_type=Path), required=True, help="Its private key, a JWK."
+    "--api-key",
+    envvar="TIDINGS_API_KEY",
+    show_envvar=True,
+    required=True,
+    help="Of the tenant's server, with the scope `notices`; better in the environment than in a command.",
 )
-@click.option("--users", type=int, default=8, show_default=True)
+@click.option("--users", type=click.IntRange(2), default=8, show_default=True)
 def run(
     *,
     for_s: float,
@@ -43,18 +44,18 @@ def run(
     sockets: tuple[str, ...],
     tenant: str,
     key: Path,
+    api_key: str,
     users: int,
 ) -> None:
-    """Try an installation; exit code 1 if it broke a promise. The API key of its server is in TIDINGS_API_KEY."""
-    report.mkdir(parents=True)
+    """Try an installation; exit code 1 if it broke a promise, 2 if it could not be tried."""
+    addresses = [api.rstrip("/") for api in apis]
     site = Site(
-        api=apis[0],
+        api=addresses[0],
         sockets=list(sockets),
         steady_socket=sockets[0],
-        token=signer(tenant, json.loads(key.read_text())),
+        token=tokens_of(tenant, key),
     )
-    wanted = NoticeLoad(site=site, apis=list(apis), key=os.environ["TIDINGS_API_KEY"], users=users)
-    uvloop.run(_run(wanted, report, for_s))
+    uvloop.run(_run(NoticeLoad(site=site, apis=addresses, key=api_key, users=users), report, for_s))
     _tell(report)
 
 
@@ -78,8 +79,10 @@ def mutants() -> None:
 
 
 async def _run(wanted: NoticeLoad, report: Path, for_s: float) -> None:
-    async with NoticeRun(wanted, report) as going:
-        click.echo(f"{wanted.users} users look.")
+    async with AsyncExitStack() as stack:
+        with told_plainly(report):
+            going = await stack.enter_async_context(NoticeRun(wanted, report))
+        click.echo(f"{wanted.users} users look for {for_s:g} s.")
         await asyncio.sleep(for_s)
         await going.settle()
 

@@ -33,13 +33,18 @@ class Outcome(StrEnum):
 
 
 class Begun(Struct, frozen=True, kw_only=True, tag="begun"):
-    """`users`: whom it reaches, or who does it. `of`: the notices that it is about."""
+    """`users`: whom it reaches, or who does it. `of`: the notices that it is about.
+
+    `expires_ns`: when it is over, 0 for never. `ramp`: of a broadcast that comes in steps, their percents.
+    """
 
     number: int
     deed: Deed
     at_ns: int
     users: tuple[str, ...]
     of: tuple[int, ...] = ()
+    expires_ns: int = 0
+    ramp: tuple[int, ...] = ()
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
@@ -105,11 +110,27 @@ class Journal:
     def note(self, event: Event) -> None:
         os.write(self._file, _encode(event) + b"\n")
 
-    def begin(self, deed: Deed, users: Sequence[str], of: Sequence[int] = ()) -> int:
+    def begin(
+        self,
+        deed: Deed,
+        users: Sequence[str],
+        of: Sequence[int] = (),
+        *,
+        life_s: float = 0.0,
+        ramp: Sequence[int] = (),
+    ) -> int:
         self._last += 1
-        self.note(
-            Begun(number=self._last, deed=deed, at_ns=time.monotonic_ns(), users=tuple(users), of=tuple(of))
+        now_ns = time.monotonic_ns()
+        begun = Begun(
+            number=self._last,
+            deed=deed,
+            at_ns=now_ns,
+            users=tuple(users),
+            of=tuple(of),
+            expires_ns=now_ns + round(life_s * 1e9) if life_s else 0,
+            ramp=tuple(ramp),
         )
+        self.note(begun)
         return self._last
 
     def end(self, number: int, outcome: Outcome) -> None:

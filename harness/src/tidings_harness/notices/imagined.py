@@ -1,6 +1,9 @@
 """A history of inboxes that a good installation would leave, made up: what mutants break."""
 
+from math import inf
 from typing import Final
+
+from msgspec.structs import replace
 
 from tidings_harness.notices.history import Begun, Deed, Ended, Event, Look, Outcome, Seen, Told
 
@@ -12,7 +15,8 @@ _SENDS: Final = 24
 
 def imagine() -> list[Event]:
     """A second and a half between deeds: each is seen by everybody before the next. Number 5 has no known outcome and
-    stands, 9 was refused, 12 was redacted; the first user reads one, the second marks all before the last sends.
+    stands, 9 was refused, 12 was redacted, 13 expires; 10 comes in steps until all have it, 17 until half of them do;
+    the first user reads one, the second marks all before the last sends.
     """
     told: list[Event] = []
     for number in range(1, _SENDS + 1):
@@ -47,8 +51,28 @@ def _sent(number: int) -> list[Event]:
     outcome = Outcome.FAILED if number == 9 else Outcome.OK  # noqa: PLR2004 - see above
     told: list[Event] = []
     if deed_of(number) is Deed.BROADCAST and outcome is Outcome.OK:
-        told = [Told(user=user, connection=1, number=number) for user in reach(number)]
-    return [*_deed(number, deed_of(number), reach(number), at(number), outcome=outcome), *told]
+        told = [
+            Told(user=user, connection=1, number=number)
+            for user in reach(number)
+            if is_shown(user, number, _SENDS)
+        ]
+    begun, ended = _deed(number, deed_of(number), reach(number), at(number), outcome=outcome)
+    more = {"expires_ns": at(_ENDS[number]) if number in _ENDS else 0, "ramp": _RAMPS.get(number, ())}
+    return [replace(begun, **more), ended, *told]
+
+
+_ENDS: Final = {13: 16}
+_RAMPS: Final = {10: (20, 100), 17: (20, 50)}
+_LAST_STEP: Final = 12
+
+
+def is_shown(user: str, number: int, after: int) -> bool:
+    """Of what he is sent: is it there by then, and not gone?"""
+    at_once = USERS.index(user) < len(PROS)
+    if number in _RAMPS and not at_once:
+        return _RAMPS[number][-1] == 100 and after >= _LAST_STEP  # noqa: PLR2004 - percent
+    is_redacted = number == 12 and after > 12  # noqa: PLR2004 - see above
+    return number != 9 and not is_redacted and after < _ENDS.get(number, inf)  # noqa: PLR2004 - see above
 
 
 def _deed(
@@ -70,7 +94,7 @@ def look(user: str, after: int, *, is_last: bool = False) -> Look:
     there = [
         number
         for number in range(1, min(after, _SENDS) + 1)
-        if user in reach(number) and number != 9 and not (number == 12 and after > 12)  # noqa: PLR2004 - as above
+        if user in reach(number) and is_shown(user, number, after)
     ]
     seen = tuple(Seen(number, _is_read(user, number, after)) for number in reversed(there))
     unread = sum(not each.is_read for each in seen)

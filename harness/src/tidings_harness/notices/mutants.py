@@ -49,6 +49,16 @@ def _with(*more: Seen) -> Callable[[Look], Look]:
     return change
 
 
+def _never(user: str, number: int) -> Callable[[Sequence[Event]], list[Event]]:
+    """No look of his has it."""
+
+    def mutate(events: Sequence[Event]) -> list[Event]:
+        drop = _without(number)
+        return [drop(each) if isinstance(each, Look) and each.user == user else each for each in events]
+
+    return mutate
+
+
 def _marked(number: int, *, is_read: bool) -> Callable[[Look], Look]:
     def change(look: Look) -> Look:
         seen = tuple(
@@ -77,6 +87,11 @@ MUTANTS: Final = {
     "shown_after_its_redaction": Mutant(
         Rule.HIDDEN, _looks(_with(Seen(12, is_read=False)), which=_of(USERS[0]))
     ),
+    "shown_after_it_expired": Mutant(
+        Rule.EXPIRED, _looks(_with(Seen(13, is_read=False)), which=_of(USERS[0]))
+    ),
+    "a_ramp_that_lost_somebody": Mutant(Rule.RAMPS, _looks(_without(17), which=_of(USERS[0]))),
+    "a_ramp_that_stopped_early": Mutant(Rule.RAMPS, _never(USERS[4], 10)),
     "a_mark_not_kept": Mutant(Rule.MARKS, _looks(_marked(3, is_read=False), which=_of(USERS[0]))),
     "a_mark_of_all_missed_one": Mutant(Rule.MARKS, _looks(_marked(7, is_read=False), which=_of(USERS[1]))),
     "born_read": Mutant(Rule.BORN_UNREAD, _looks(_marked(23, is_read=True), which=_of(USERS[1]))),

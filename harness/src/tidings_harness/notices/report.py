@@ -15,7 +15,7 @@ def as_json(verdict: Verdict) -> str:
 def as_page(verdict: Verdict) -> str:
     told = (
         f"{verdict.sends:,} sends, {verdict.acked:,} accepted, {verdict.unsettled:,} without a known outcome; "
-        f"{verdict.redactions:,} taken back, {verdict.marks:,} marks, {verdict.looks:,} lists read, "
+        f"{verdict.redactions:,} taken back, {verdict.expiring:,} that expire, {verdict.ramps:,} in steps, {verdict.marks:,} marks, {verdict.looks:,} lists read, "
         f"{verdict.told:,} broadcasts told to devices."
     )
     return "\n".join([*judged(told, verdict.breaches), ""])

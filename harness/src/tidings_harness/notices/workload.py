@@ -4,8 +4,9 @@ import asyncio
 import random
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Final, Self, final
 
@@ -13,7 +14,8 @@ import httpx
 
 from tidings_harness.notices.history import Deed, Journal, Look, Outcome, Seen
 from tidings_harness.notices.reader import Reader
-from tidings_harness.workload.site import Site
+from tidings_harness.notices.terms import Terms
+from tidings_harness.workload.site import NotTried, Site
 from tidings_sdk.errors import TidingsError
 
 _TRIES: Final = 6
@@ -21,6 +23,7 @@ _AGAIN_S: Final = 0.5
 _REFUSED: Final = range(400, 500)
 _NOT_FINAL: Final = {408, 425, 429}
 _SENDERS: Final = 2
+_OVER_S: Final = 1.5
 _MOST_LIVE: Final = 60
 """So many notices are live at most: more are taken back, so that a list stays a few pages."""
 
@@ -29,7 +32,8 @@ _MOST_LIVE: Final = 60
 class NoticeLoad:
     """`key`: of the tenant's own server, for sends. `apis`: REST edges; a request goes to the next of them.
 
-    `read_apis`: those that lists are read from besides, and nothing is sent to.
+    `read_apis`: those that lists are read from besides, and nothing is sent to. `expiring`, `ramping`: shares of sends
+    that are over after seconds, and of broadcasts that come in steps.
     """
 
     site: Site
@@ -39,15 +43,25 @@ class NoticeLoad:
     users: int = 8
     inbox: str = "default"
     deeds_per_s: float = 4.0
+    expiring: float = 0.2
+    ramping: float = 0.15
 
 
 @final
 @dataclass(slots=True)
 class _Sent:
+    """`ends_s`: on the clock of this process. `is_partial`: a ramp that stops before everybody has it."""
+
     number: int
     notice: str
     users: frozenset[str]
+    ends_s: float = inf
+    is_partial: bool = False
     is_redacted: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        return self.is_redacted or time.monotonic() > self.ends_s
 
 
 @final
@@ -65,7 +79,7 @@ class Server:
 
     async def ask(self, method: str, path: str, body: object = None, key: str = "") -> tuple[Outcome, Any]:
         headers = {"Authorization": f"Bearer {self._load.key}"} | ({"Idempotency-Key": key} if key else {})
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             self._turn += 1
             url = self._load.apis[self._turn % len(self._load.apis)] + path
             try:
@@ -76,7 +90,8 @@ class Server:
             if answer.is_success:
                 return Outcome.OK, answer.json() if answer.content else None
             if answer.status_code in _REFUSED and answer.status_code not in _NOT_FINAL:
-                return Outcome.FAILED, answer.text
+                # an earlier try may have been taken, and the notice be over by now
+                return Outcome.UNKNOWN if attempt else Outcome.FAILED, answer.text
             await asyncio.sleep(_AGAIN_S)
         return Outcome.UNKNOWN, None
 
@@ -89,16 +104,17 @@ class Server:
         for method, path, body in steps:
             outcome, why = await self.ask(method, path, body)
             if outcome is not Outcome.OK:
-                raise RuntimeError(f"{method} {path} was not done: {why}")
+                raise NotTried(f"{method} {path} was not done. {why or 'No edge answered.'}")
 
-    async def broadcast(self, users: Sequence[str], segment: str | None) -> None:
-        await self._send(Deed.BROADCAST, users, "broadcasts", {"segment": segment} if segment else {})
+    async def broadcast(self, users: Sequence[str], segment: str | None, terms: Terms) -> None:
+        more = {"segment": segment} if segment else {}
+        await self._send(Deed.BROADCAST, users, "broadcasts", more, terms)
 
-    async def direct(self, users: Sequence[str]) -> None:
-        await self._send(Deed.DIRECT, users, "notices", {"uids": list(users)})
+    async def direct(self, users: Sequence[str], terms: Terms) -> None:
+        await self._send(Deed.DIRECT, users, "notices", {"uids": list(users)}, terms)
 
     async def redact(self) -> None:
-        there = [each for each in self.sent if not each.is_redacted]
+        there = [each for each in self.sent if not each.is_gone]
         if not there:
             return
         which = random.choice(there[:-1] or there)  # noqa: S311 - no secret
@@ -110,15 +126,19 @@ class Server:
             # whether it is shown nobody knows
             self.sent.remove(which)
 
-    async def _send(self, deed: Deed, users: Sequence[str], path: str, more: dict[str, object]) -> None:
-        number = self._journal.begin(deed, users)
-        body = {"message": {"title": f"deed {number}", "number": number}, "category": "news", **more}
+    async def _send(
+        self, deed: Deed, users: Sequence[str], path: str, more: Mapping[str, object], terms: Terms
+    ) -> None:
+        number = self._journal.begin(deed, users, life_s=terms.life_s, ramp=terms.ramp)
+        ends_s = time.monotonic() + terms.life_s if terms.life_s else inf
+        message = {"title": f"deed {number}", "number": number}
+        body = {"message": message, "category": "news", **more, **terms.body()}
         outcome, sent = await self.ask(
             "POST", f"/v1/inboxes/{self._load.inbox}/{path}", body, key=uuid.uuid4().hex
         )
         self._journal.end(number, outcome)
         if outcome is Outcome.OK:
-            self.sent.append(_Sent(number, sent["id"], frozenset(users)))
+            self.sent.append(_Sent(number, sent["id"], frozenset(users), ends_s, terms.is_partial))
 
 
 @final
@@ -158,8 +178,12 @@ class NoticeRun:
                 await asyncio.sleep(0.05)
 
     async def settle(self, within_s: float = 60.0) -> None:
-        """Nobody does anything new; then everybody's last look, when his list has all that is to be there."""
+        """Nobody does anything new, and what is to expire does; then everybody's last look, when his list has all that
+        is to be there.
+        """
         await self._hush()
+        ends_s = max((each.ends_s for each in self.server.sent if each.ends_s < inf), default=0.0)
+        await asyncio.sleep(max(0.0, ends_s + _OVER_S - time.monotonic()))
         await asyncio.gather(*(self._last(reader, within_s) for reader in self.readers))
 
     async def _last(self, reader: Reader, within_s: float) -> None:
@@ -177,7 +201,9 @@ class NoticeRun:
     def _is_whole(self, user: str, look: Look) -> bool:
         seen = {each.number for each in look.seen}
         return all(
-            (each.number in seen) != each.is_redacted for each in self.server.sent if user in each.users
+            (each.number in seen) != each.is_gone
+            for each in self.server.sent
+            if user in each.users and not (each.is_partial and not each.is_gone)
         )
 
     async def _patiently(self, ask: Callable[[], Awaitable[Look]]) -> Look | None:
@@ -188,14 +214,18 @@ class NoticeRun:
 
     async def _deed(self) -> None:
         chance = random.random()  # noqa: S311 - spreads load
-        if chance < 0.2 or sum(not each.is_redacted for each in self.server.sent) > _MOST_LIVE:  # noqa: PLR2004 - a share
+        if chance < 0.2 or sum(not each.is_gone for each in self.server.sent) > _MOST_LIVE:  # noqa: PLR2004 - a share
             await self.server.redact()
         elif chance < 0.4:  # noqa: PLR2004 - a share
-            await self.server.direct(random.sample(self._users, random.randint(1, 3)))  # noqa: S311 - no secret
+            some = random.sample(self._users, min(len(self._users), random.randint(1, 3)))  # noqa: S311 - no secret
+            await self.server.direct(some, Terms.drawn(self.load.expiring, 0.0))
         elif chance < 0.6:  # noqa: PLR2004 - a share
-            await self.server.broadcast(self._pros, "pros")
+            await self.server.broadcast(self._pros, "pros", self._terms())
         else:
-            await self.server.broadcast(self._users, None)
+            await self.server.broadcast(self._users, None, self._terms())
+
+    def _terms(self) -> Terms:
+        return Terms.drawn(self.load.expiring, self.load.ramping)
 
     async def _rest_look(self) -> None:
         """Over REST, on each edge in turn: readers of other processes."""

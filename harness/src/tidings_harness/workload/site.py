@@ -15,6 +15,10 @@ _LIFE_S: Final = 6 * 3_600
 _PAGE: Final = 100
 
 
+class NotTried(Exception):  # noqa: N818 - what happened, as the SDK's errors are named
+    """The installation refused what a run begins with, and said why."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Site:
     """`sockets`: of the gateways, or of what stands before them; may change while a run goes on.

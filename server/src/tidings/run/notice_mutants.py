@@ -36,11 +36,32 @@ def forgets_redactions() -> None:
 
 
 def ignores_segments() -> None:
-    """Everybody gets everything."""
+    """Everybody is in every segment."""
+    honest = Board.reached
 
     def reached(self: Board, user_hash: int, segments: Iterable[str]) -> int:
-        del user_hash, segments
-        return self.everything
+        del segments
+        return honest(self, user_hash, self.segments)
+
+    Board.reached = reached  # type: ignore[method-assign]
+
+
+def keeps_what_expired() -> None:
+    honest = Board.live
+
+    def live(self: Board, now_ms: int, keep_from_ms: int = 0) -> int:
+        del now_ms
+        return honest(self, 0, keep_from_ms)
+
+    Board.live = live  # type: ignore[method-assign]
+
+
+def stops_ramps_at_their_first_step() -> None:
+    honest = Board.reached
+
+    def reached(self: Board, user_hash: int, segments: Iterable[str]) -> int:
+        later = sum(bit for bit, _, span in self.spans if span.low)
+        return honest(self, user_hash, segments) & ~later
 
     Board.reached = reached  # type: ignore[method-assign]
 
@@ -73,6 +94,8 @@ NOTICE_MUTANTS: Final[dict[str, Callable[[], None]]] = {
         follows_slowly,
         forgets_redactions,
         ignores_segments,
+        keeps_what_expired,
+        stops_ramps_at_their_first_step,
         marks_all_but_the_last,
         counts_one_broadcast_more,
     )

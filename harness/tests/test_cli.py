@@ -1,0 +1,76 @@
+"""What the commands say to somebody who gave them the wrong thing: a sentence, no traceback, no folder left behind."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from joserfc.jwk import OKPKey
+
+from tidings_harness.cli import main
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key.json"
+    private = OKPKey.generate_key("Ed25519").as_dict(private=True)
+    path.write_text(json.dumps({**private, "kid": "one"}))
+    return path
+
+
+@pytest.fixture
+def nowhere() -> str:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def run(
+    words: list[str], key: Path, report: Path, api: str = "http://127.0.0.1:1", api_key: str = "k"
+) -> Result:
+    place = ["--socket", "ws://127.0.0.1:1/v1/socket", "--tenant", "load-test", "--key", str(key)]
+    given = [*words, "--for", "1s", "--report", str(report), "--api", api, *place]
+    return CliRunner(env={"TIDINGS_API_KEY": api_key}).invoke(main, given)
+
+
+KINDS = [["run", "small"], ["notices", "run"]]
+
+
+@pytest.mark.parametrize("words", KINDS)
+def test_a_history_that_is_there_is_not_written_over(words: list[str], key: Path, tmp_path: Path) -> None:
+    said = run(words, key, tmp_path)
+    assert said.exit_code == 2
+    assert "is there already; a history goes into a new folder" in said.output
+
+
+@pytest.mark.parametrize("words", KINDS)
+def test_what_is_no_private_key_is_told(words: list[str], tmp_path: Path) -> None:
+    for text in ("{}", "[]", "no json", '{"kty": "OKP", "kid": "one"}'):
+        wrong = tmp_path / "wrong.json"
+        wrong.write_text(text)
+        said = run(words, wrong, tmp_path / "out")
+        assert said.exit_code == 2, text
+        assert "as `tidings tenant key new` prints it" in said.output
+
+
+def test_an_edge_that_is_not_there_is_told_and_leaves_no_folder(
+    key: Path, tmp_path: Path, nowhere: str
+) -> None:
+    said = run(["run", "small"], key, tmp_path / "out", nowhere)
+    assert said.exit_code == 2
+    assert "The installation could not be tried: http://127.0.0.1:" in said.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_notices_need_an_api_key_and_say_where_they_take_it_from(key: Path, tmp_path: Path) -> None:
+    said = run(["notices", "run"], key, tmp_path / "out", api_key="")
+    assert said.exit_code == 2
+    assert "TIDINGS_API_KEY" in said.output
+
+
+def test_a_time_is_spelled_with_its_unit(tmp_path: Path) -> None:
+    words = ["notices", "run", "--for", "60", "--report", str(tmp_path / "out")]
+    said = CliRunner().invoke(main, words)
+    assert said.exit_code == 2
+    assert "'60' is not a time: 30s, 10m, 2h" in said.output
