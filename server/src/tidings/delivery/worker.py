@@ -85,7 +85,7 @@ class Worker:
         chats = grouped(news)
         marks = await self._marks_of(chats)
         begun = await settled(
-            (self._begin(chat, entries, marks.get(chat)) for chat, entries in chats.items()), CHATS_AT_ONCE
+            (self._begin(chat, entries, marks.get(chat, 0)) for chat, entries in chats.items()), CHATS_AT_ONCE
         )
         await self._finish([each for each in begun if isinstance(each, _Written)])
         for each in begun:
@@ -101,21 +101,17 @@ class Worker:
             # then rows tell what they have missed
             return {}
 
-    async def _begin(self, chat: ChatKey, entries: Run, mark: int | None) -> _Written | None:
-        """Steps 1 and 2. None: there is nothing left to do, or it has to wait for Redis.
-
-        A mark of 0 says that nothing was handled; no mark says nothing.
-        """
+    async def _begin(self, chat: ChatKey, entries: Run, mark: int) -> _Written | None:
+        """Steps 1 and 2. None: there is nothing left to do, or it has to wait for Redis."""
         brought = self._memory.of(chat)
-        brought.finished(mark or 0)
+        brought.finished(mark)
         fresh = [entry for entry in entries if entry.sequence > brought.handled]
         if not fresh:
             self._counts.repeated += len(entries)
             await self._mark_again(chat, entries[0].sequence, brought.handled)
             return None
         *before, run = rules.runs(fresh)
-        before_it = fresh[0].sequence - 1
-        at = min(before_it if mark is None and not brought.written else brought.written, before_it)
+        at = min(brought.written or fresh[0].sequence - 1, fresh[0].sequence - 1)
         is_reached = await self._fill(chat, at, [*before, run])
         await self._pauses.at("worker.gap_filled")
         first = await self._write(chat, run)

@@ -11,7 +11,6 @@ from tidings.delivery.worker import News
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.content import Content
 from tidings.routing.model import GatewayId
-from tidings.run.relaying import BelievedMarks
 
 STEPS = [
     *(
@@ -226,28 +225,6 @@ def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(wor
         await office.worker.handle(news[7:])
         assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
         assert [each.entry.sequence for each in await office.queue(CLEO)] == [2, 6]
-        assert await office.mark(chat) == 8
-
-    work(day)
-
-
-@pytest.mark.parametrize("handled", [0, 2])
-def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: Work, handled: int) -> None:
-    """The one before wrote rows without Redis, and died; no mark was left. CLEO's leave is hers alone to miss."""
-
-    async def day(office: Office) -> None:
-        here = await with_ben(office)
-        await office.comes_in(CLEO, here.id)
-        chat = await a_story(office)
-        news = office.committed()
-        await office.worker.handle(news[:handled])
-        office.is_cut = True
-        await office.worker.handle(news[handled:7])
-        office.is_cut = False
-        await forget_mark(office, chat)
-        await BelievedMarks(office.marks).begin(chat, handled)
-        await office.new_worker().handle(news[7:])
-        assert here.got(chat, "cleo-phone") == [1, 2, 3, 4, 5, 6, 7]
         assert await office.mark(chat) == 8
 
     work(day)
