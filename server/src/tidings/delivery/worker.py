@@ -85,33 +85,35 @@ class Worker:
         chats = grouped(news)
         marks = await self._marks_of(chats)
         begun = await settled(
-            (self._begin(chat, entries, marks.get(chat, 0)) for chat, entries in chats.items()), CHATS_AT_ONCE
+            (self._begin(chat, entries, marks) for chat, entries in chats.items()), CHATS_AT_ONCE
         )
         await self._finish([each for each in begun if isinstance(each, _Written)])
         for each in begun:
             if isinstance(each, BaseException):
                 raise each
 
-    async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Mapping[ChatKey, int]:
-        """Of chats that others may have brought further than this worker knows."""
+    async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Mapping[ChatKey, int] | None:
+        """Of chats that others may have brought further than this worker knows. None: Redis does not answer."""
         asked = [chat for chat, run in chats.items() if not self._memory.of(chat).reaches(run[0].sequence)]
         try:
             return await self._stores.marks.of(asked) if asked else {}
         except RoutesAwayError:
             # then rows tell what they have missed
-            return {}
+            return None
 
-    async def _begin(self, chat: ChatKey, entries: Run, mark: int) -> _Written | None:
+    async def _begin(
+        self, chat: ChatKey, entries: Run, marks: Mapping[ChatKey, int] | None
+    ) -> _Written | None:
         """Steps 1 and 2. None: there is nothing left to do, or it has to wait for Redis."""
         brought = self._memory.of(chat)
-        brought.finished(mark)
+        brought.finished((marks or {}).get(chat, 0))
         fresh = [entry for entry in entries if entry.sequence > brought.handled]
         if not fresh:
             self._counts.repeated += len(entries)
             await self._mark_again(chat, entries[0].sequence, brought.handled)
             return None
         *before, run = rules.runs(fresh)
-        at = min(brought.written or fresh[0].sequence - 1, fresh[0].sequence - 1)
+        at = brought.begins(fresh[0].sequence, has_redis=marks is not None)
         is_reached = await self._fill(chat, at, [*before, run])
         await self._pauses.at("worker.gap_filled")
         first = await self._write(chat, run)

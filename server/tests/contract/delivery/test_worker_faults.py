@@ -185,7 +185,8 @@ def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_next_ent
         office.is_cut = False
         assert (await office.mark(chat), here.got(chat, "ben-phone")) == (2, [1, 2])
         await office.worker.handle(news[7:])
-        assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
+        # what was late before what follows it: who was taken out by it may listen to what follows
+        assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
         assert await office.mark(chat) == 8
         assert [each.entry.sequence for each in await office.queue(CLEO)] == [2, 6]
 
@@ -241,14 +242,17 @@ def test_who_comes_in_before_late_entries_are_pushed_gets_his_leave_with_them(wo
         news = office.committed()
         office.is_cut = True
         await office.worker.handle(news[:1])
-        office.is_cut = False
+        await office.marks.mark(chat, 0, 0)
+
+        async def answer_again() -> None:
+            office.is_cut = False
 
         async def come_in() -> None:
             office.hooks.at_step = {}
             await office.comes_in(CLEO, here.id)
 
-        office.hooks.at_step = {"worker.pushed": come_in}
-        await office.worker.handle(news[1:])
+        office.hooks.at_step = {"worker.rows_written": answer_again, "worker.pushed": come_in}
+        await office.new_worker().handle(news[1:])
         assert here.got(chat, "cleo-phone") == [1, 2]
         assert await office.mark(chat) == 2
 
