@@ -174,9 +174,9 @@ async def _late_alone(self: Worker, done: Any) -> None:
         self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
 
 
-def _as_written(self: Brought, first: int, *, has_redis: bool) -> int:
+def _as_written(self: Brought, first: int, *, is_known: bool) -> int:
     """As it was before a seed found it."""
-    del has_redis
+    del is_known
     return min(self.written or first - 1, first - 1)
 
 

@@ -113,13 +113,15 @@ class Worker:
             await self._mark_again(chat, entries[0].sequence, brought.handled)
             return None
         *before, run = rules.runs(fresh)
-        at = brought.begins(fresh[0].sequence, has_redis=marks is not None)
+        # who does not know what is late before it can't push it: that would come after it
+        is_known = marks is not None or brought.reaches(fresh[0].sequence)
+        at = brought.begins(fresh[0].sequence, is_known=is_known)
         is_reached = await self._fill(chat, at, [*before, run])
         await self._pauses.at("worker.gap_filled")
         first = await self._write(chat, run)
         brought.wrote(run[-1].sequence)
         await self._pauses.at("worker.rows_written")
-        if first is None or not is_reached:
+        if first is None or not is_reached or not is_known:
             self._late(chat, run)
             return None
         return _Written(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)

@@ -231,7 +231,7 @@ def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(wor
     work(day)
 
 
-def test_who_comes_in_before_late_entries_are_pushed_gets_his_leave_with_them(work: Work) -> None:
+def test_who_comes_in_before_entries_are_pushed_again_gets_his_leave_with_them(work: Work) -> None:
     """His device knows nothing of the chat, and begins with what is pushed; the leave was pushed before it came."""
 
     async def day(office: Office) -> None:
@@ -240,19 +240,16 @@ def test_who_comes_in_before_late_entries_are_pushed_gets_his_leave_with_them(wo
         chat = await stage.group(BEN, CLEO)
         await stage.manage.remove(chat, by(ANNA), CLEO)
         news = office.committed()
-        office.is_cut = True
         await office.worker.handle(news[:1])
+        await forget_mark(office, chat)
         await office.marks.mark(chat, 0, 0)
-
-        async def answer_again() -> None:
-            office.is_cut = False
 
         async def come_in() -> None:
             office.hooks.at_step = {}
             await office.comes_in(CLEO, here.id)
 
-        office.hooks.at_step = {"worker.rows_written": answer_again, "worker.pushed": come_in}
-        await office.new_worker().handle(news[1:])
+        office.hooks.at_step = {"worker.pushed": come_in}
+        await office.worker.handle(news[1:])
         assert here.got(chat, "cleo-phone") == [1, 2]
         assert await office.mark(chat) == 2
 
