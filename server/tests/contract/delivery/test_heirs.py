@@ -28,3 +28,27 @@ def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: Work, handled: in
         assert await office.mark(chat) == 8
 
     work(day)
+
+
+def test_an_heir_that_could_not_ask_for_the_mark_pushes_nothing_before_what_was_left_late(work: Work) -> None:
+    """Redis answers again a moment later, so the push would go through."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        news = office.committed()
+        await office.worker.handle(news[:2])
+        office.is_cut = True
+        await office.worker.handle(news[2:7])
+
+        async def answer_again() -> None:
+            office.is_cut = False
+
+        office.hooks.at_step = {"worker.rows_written": answer_again}
+        heir = office.new_worker()
+        await heir.handle(news[7:])
+        assert (here.got(chat, "ben-phone"), await office.mark(chat)) == ([1, 2], 2)
+        await heir.handle(news[7:])
+        assert (here.got(chat, "ben-phone"), await office.mark(chat)) == ([1, 2, 3, 4, 5, 6, 7, 8], 8)
+
+    work(day)
