@@ -11,6 +11,7 @@ from simulation.device import Device
 from simulation.redis import Redis
 
 from tidings.delivery.audience import KeptAudience
+from tidings.delivery.memory import Brought
 from tidings.delivery.reaching import Reaching
 from tidings.delivery.side_by_side import few_at_once
 from tidings.delivery.store.truth import DynamoTruth
@@ -178,6 +179,12 @@ async def _late_alone(self: Worker, done: Any) -> None:
         self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
 
 
+def _as_written(self: Brought, first: int, *, is_known: bool) -> int:
+    """As it was before a seed found it."""
+    del is_known
+    return min(self.written or first - 1, first - 1)
+
+
 EQUIVALENT = {
     "any-standing": "breaks nothing: no process tells a view of what others append, so it stands still while a row is "
     "asked for",
@@ -220,6 +227,7 @@ _BROKEN: tuple[Broken, ...] = (
      _never),
     ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
      Routed, "_join", _join_blindly),
+    ("late-after", "What was late is pushed before what follows it", "after it", Brought, "begins", _as_written),
     ("late-alone", "What was late is pushed with what follows it", "by itself", Worker, "_mark", _late_alone),
     ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", Resuming, "_replay",
      _replay_for_ever),

@@ -35,6 +35,14 @@ class Brought:
         if self.handled >= self.late:
             self.late = 0
 
+    def begins(self, first: int, *, is_known: bool) -> int:
+        """What lies behind this and before `first` comes before it: it was not written, or it was left late.
+
+        Who was taken out by a late one may still listen to the channel that carries what follows. While Redis does not
+        tell what is known, late ones stay so: an outage would be worked off again with each entry.
+        """
+        return min(self.written or first - 1, self.before(first) if is_known else first - 1)
+
     def before(self, first: int) -> int:
         """Up to where all is handled, if it is from `first` on: below that, or what was left late lies between."""
         handled = self.handled or self.late - 1

@@ -85,43 +85,43 @@ class Worker:
         chats = grouped(news)
         marks = await self._marks_of(chats)
         begun = await settled(
-            (self._begin(chat, entries, marks.get(chat)) for chat, entries in chats.items()), CHATS_AT_ONCE
+            (self._begin(chat, entries, marks) for chat, entries in chats.items()), CHATS_AT_ONCE
         )
         await self._finish([each for each in begun if isinstance(each, _Written)])
         for each in begun:
             if isinstance(each, BaseException):
                 raise each
 
-    async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Mapping[ChatKey, int]:
-        """Of chats that others may have brought further than this worker knows."""
+    async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Mapping[ChatKey, int] | None:
+        """Of chats that others may have brought further than this worker knows. None: Redis does not answer."""
         asked = [chat for chat, run in chats.items() if not self._memory.of(chat).reaches(run[0].sequence)]
         try:
             return await self._stores.marks.of(asked) if asked else {}
         except RoutesAwayError:
             # then rows tell what they have missed
-            return {}
+            return None
 
-    async def _begin(self, chat: ChatKey, entries: Run, mark: int | None) -> _Written | None:
-        """Steps 1 and 2. None: there is nothing left to do, or it has to wait for Redis.
-
-        A mark of 0 says that nothing was handled; no mark says nothing.
-        """
+    async def _begin(
+        self, chat: ChatKey, entries: Run, marks: Mapping[ChatKey, int] | None
+    ) -> _Written | None:
+        """Steps 1 and 2. None: there is nothing left to do, or it has to wait for Redis."""
         brought = self._memory.of(chat)
-        brought.finished(mark or 0)
+        brought.finished((marks or {}).get(chat, 0))
         fresh = [entry for entry in entries if entry.sequence > brought.handled]
         if not fresh:
             self._counts.repeated += len(entries)
             await self._mark_again(chat, entries[0].sequence, brought.handled)
             return None
         *before, run = rules.runs(fresh)
-        before_it = fresh[0].sequence - 1
-        at = min(before_it if mark is None and not brought.written else brought.written, before_it)
+        # who does not know what is late before it can't push it: that would come after it
+        is_known = marks is not None or brought.reaches(fresh[0].sequence)
+        at = brought.begins(fresh[0].sequence, is_known=is_known)
         is_reached = await self._fill(chat, at, [*before, run])
         await self._pauses.at("worker.gap_filled")
         first = await self._write(chat, run)
         brought.wrote(run[-1].sequence)
         await self._pauses.at("worker.rows_written")
-        if first is None or not is_reached:
+        if first is None or not is_reached or not is_known:
             self._late(chat, run)
             return None
         return _Written(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)

@@ -1,0 +1,54 @@
+"""A worker that follows one which has died, and knows only what Redis and the rows tell it."""
+
+import pytest
+from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
+from fixtures.office import Office, Work
+from fixtures.stage import CLEO
+
+from tidings.run.relaying import BelievedMarks
+
+
+@pytest.mark.parametrize("handled", [0, 2])
+def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: Work, handled: int) -> None:
+    """The one before wrote rows without Redis, and died; no mark was left. CLEO's leave is hers alone to miss."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        await office.comes_in(CLEO, here.id)
+        chat = await a_story(office)
+        news = office.committed()
+        await office.worker.handle(news[:handled])
+        office.is_cut = True
+        await office.worker.handle(news[handled:7])
+        office.is_cut = False
+        await forget_mark(office, chat)
+        await BelievedMarks(office.marks).begin(chat, handled)
+        await office.new_worker().handle(news[7:])
+        assert here.got(chat, "cleo-phone") == [1, 2, 3, 4, 5, 6, 7]
+        assert await office.mark(chat) == 8
+
+    work(day)
+
+
+def test_an_heir_that_could_not_ask_for_the_mark_pushes_nothing_before_what_was_left_late(work: Work) -> None:
+    """Redis answers again a moment later, so the push would go through."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        news = office.committed()
+        await office.worker.handle(news[:2])
+        office.is_cut = True
+        await office.worker.handle(news[2:7])
+
+        async def answer_again() -> None:
+            office.is_cut = False
+
+        office.hooks.at_step = {"worker.rows_written": answer_again}
+        heir = office.new_worker()
+        await heir.handle(news[7:])
+        assert (here.got(chat, "ben-phone"), await office.mark(chat)) == ([1, 2], 2)
+        await heir.handle(news[7:])
+        assert (here.got(chat, "ben-phone"), await office.mark(chat)) == ([1, 2, 3, 4, 5, 6, 7, 8], 8)
+
+    work(day)
