@@ -102,6 +102,11 @@ def test_ready_it_says_what_to_do_next_in_at_most_eight_lines(first: Terminal) -
     assert "ws://127.0.0.1:" in shown
 
 
+def test_a_first_start_tells_of_no_error(first: Terminal) -> None:
+    told = first.text.partition("ready in ")[0]
+    assert [line for line in told.splitlines() if re.search(r"│ error ", line)] == []
+
+
 def test_the_curl_line_works_as_it_stands(desk: Desk, first: Terminal) -> None:
     answer = desk.curl(curl_line(first))
     chats = {chat["type"]: chat for chat in answer["chats"]}

@@ -123,6 +123,35 @@ async def test_trimmed_records_are_told_and_reading_goes_on_at_the_oldest() -> N
     await after.stop()
 
 
+async def test_an_iterator_at_the_end_that_is_called_trimmed_alarms_nobody() -> None:
+    """As DynamoDB Local does, of a shard that was empty when its first record came."""
+    scene = Scene()
+    scene.streams.open("s")
+    relay, feed = scene.relay()
+    await settle(relay)
+    number = scene.streams.put("s", "a", 1)
+    scene.streams.trimmed_by_mistake = 1
+    await settle(relay)
+    assert feed.handed["s"] == [number]
+    assert (scene.told.gaps, relay.counts.trimmed) == ([], 0)
+    await relay.stop()
+
+
+async def test_records_that_went_while_an_iterator_was_over_are_told() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    first = scene.streams.put("s", "a", 1)
+    relay, feed = scene.relay()
+    await settle(relay)
+    rest = [scene.streams.put("s", "a", n) for n in range(2, 5)]
+    scene.streams.trim("s", 2)
+    scene.streams.expire_iterators()
+    await settle(relay)
+    assert feed.handed["s"] == [first, *rest[1:]]
+    assert scene.told.gaps == ["s"]
+    await relay.stop()
+
+
 async def test_throttles_and_empty_pages_lose_nothing() -> None:
     scene = Scene()
     scene.streams.empty_before = 3

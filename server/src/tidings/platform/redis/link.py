@@ -149,6 +149,8 @@ class Link:
         if self._session is not None:
             silent_s = self._session.pipeline.silent_s(now)
             return f"no answer for {silent_s:.1f} s" if silent_s > self._options.ping_s else ""
+        if self._failure is None and self._heard_at == -inf:
+            return ""  # the first try is under way, and has `connect_s` to fail
         why = str(self._failure) if self._failure else "connecting"
         if self._heard_at == -inf:
             return f"never answered: {why}"
