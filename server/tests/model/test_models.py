@@ -14,6 +14,7 @@ from model.cases import (
     CONTENT,
     FILL,
     HELD,
+    HELD_WIDE,
     LEFT_AND_BACK,
     REMOVAL,
     RESTORE,
@@ -25,6 +26,7 @@ from model.cases import (
 from model.explore import reaches
 from model.log import CONFLICT, NOT_WRITTEN, REFUSED
 from model.mutants import BREAKS, MISSING, SAID, Break
+from model.page import PAGE, tables, with_tables
 
 MODELS = (batches, changes, checks, epochs, filling, raising, shapes)
 
@@ -80,3 +82,19 @@ def test_the_model_gets_where_its_rules_are_put_to_the_test(
     what: str, bounds: Bounds, wanted: Callable[[Any], bool]
 ) -> None:
     assert reaches(bounds.make(None), wanted) is not None, what
+
+
+def test_the_tables_of_the_page_are_current() -> None:
+    """Here, where what they tell of has been searched already."""
+    text = PAGE.read_text()
+    assert with_tables(text, tables()) == text, "run `just models --write`"
+
+
+def test_every_wide_search_was_written_down() -> None:
+    text = PAGE.read_text()
+    assert [bounds.what for bounds in HELD_WIDE if f"| {bounds.what} |" not in text] == []
+
+
+def test_a_page_without_a_place_for_a_table_is_told() -> None:
+    with pytest.raises(LookupError, match="'held'"):
+        with_tables("no tables here", {"held": "| a |"})

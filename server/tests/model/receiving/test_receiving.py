@@ -11,6 +11,7 @@ import pytest
 from model.cases import Bounds, explored
 from model.explore import goes_round, reaches
 from model.mutants import Break
+from model.page import with_tables
 from model.receiving import connection, gateways, growth, large, membership, relay
 from model.receiving.cases import (
     ANOTHER,
@@ -22,6 +23,7 @@ from model.receiving.cases import (
     GROWN_ANOTHER,
     HANDOVER,
     HELD,
+    HELD_WIDE,
     LATE,
     LOST,
     ORDER,
@@ -34,6 +36,7 @@ from model.receiving.cases import (
     WIPED,
 )
 from model.receiving.mutants import BREAKS, HEALED, MISSING, SAID, SPARED, Healed, Spared
+from model.receiving.page import PAGE, tables
 from model.receiving.sockets import LIVE, NOWHERE, SENT
 
 MODELS = (connection, gateways, growth, large, membership, relay)
@@ -113,3 +116,14 @@ def test_the_model_gets_where_its_rules_are_put_to_the_test(
     what: str, bounds: Bounds, wanted: Callable[[Any], bool]
 ) -> None:
     assert reaches(bounds.make(None), wanted) is not None, what
+
+
+def test_the_tables_of_the_page_are_current() -> None:
+    """Here, where what they tell of has been searched already."""
+    text = PAGE.read_text()
+    assert with_tables(text, tables()) == text, "run `just models --of delivery --write`"
+
+
+def test_every_wide_search_was_written_down() -> None:
+    text = PAGE.read_text()
+    assert [bounds.what for bounds in HELD_WIDE if f"| {bounds.what} |" not in text] == []
