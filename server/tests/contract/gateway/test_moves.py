@@ -121,6 +121,29 @@ def test_who_is_in_again_when_an_old_leave_comes_a_second_time_goes_on_listening
     play_post(scene)
 
 
+def test_who_is_told_while_he_resumes_that_a_chat_became_large_and_is_out_of_it_does_not_listen(
+    play_post: PlayPost,
+) -> None:
+    """Nothing is known of him then but that he resumes; what he holds and his row say that he is out."""
+
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        pauses = Held("gateway.read")
+        left = await _removed(post, chat)
+        await post.deliver()
+        here = await post.gateway(pauses)
+        ben = here.open(BEN, epoch=0, positions={chat.chat: left})
+        await pauses.reached.wait()
+        await here.routed._join((here.seat(BEN), chat.chat, left - 1))
+        assert chat.chat in here.seat(BEN).rooms
+        pauses.let_on()
+        await until(lambda: ben.is_resumed, WITHIN_S)
+        anna = await here.live(ANNA)
+        await _hears_nothing(post, chat, anna, ben)
+
+    play_post(scene)
+
+
 async def _removed(post: Post, chat: ChatKey) -> int:
     """Committed, and nobody has heard of it yet."""
     await post.stage.manage.remove(chat, by(ANNA), BEN)

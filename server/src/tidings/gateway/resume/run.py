@@ -278,6 +278,10 @@ class Resuming:
             place.ahead = noted.ahead if noted is not None else 0
             place.is_member = begun.is_member
             seat.places[chat] = place
+            if not begun.is_member and chat in seat.rooms:
+                # meanwhile he was told that it became large, as one of whom nothing was known yet
+                place.had_room = True
+                self._parts.rooms.leave(seat, chat)
         if planned.rows:
             listed = await self._parts.listing.listed(seat.key.tenant, seat.user, planned.rows)
             await self._parts.sending.rows(seat, listed)
