@@ -14,6 +14,7 @@ from tidings_harness.workload.site import Site
 from tidings_sdk import Client, MemoryStore, NotAnswered, NotSent, Patience, Refused, Stopped, TidingsError
 from tidings_sdk.connection import State
 from tidings_sdk.events import LOG_EVENTS, Restored
+from tidings_sdk.frames.reading import Entry
 
 _PATIENCE: Final = Patience(backoff_first_s=0.05, backoff_longest_s=1.0)
 _MAX_EVENTS: Final = 10_000
@@ -131,24 +132,23 @@ class Speaker:
         """After a restore an app gets the tail of its chats, and reads the rest when somebody wants to see it."""
         if chat in self._to_scroll:
             self._to_scroll.remove(chat)
-            self._scrolling.append(
-                asyncio.create_task(self._scroll(chat, first, self._recorder.new_connection()))
-            )
+            self._scrolling.append(asyncio.create_task(self._scroll(chat, first, self._recorder)))
 
-    async def _scroll(self, chat: str, before: int, connection: int) -> None:
+    async def _scroll(self, chat: str, before: int, recorder: Recorder) -> None:
+        """Page by page back to the beginning; what an app shows then begins there."""
+        connection, found = recorder.new_connection(), list[Entry]()
         while before > 1:
             try:
                 page = await self._client.chat(chat).history(before=before, limit=200)
             except NotAnswered:
                 continue
-            number = self._recorder.name(chat)
-            for entry in page.entries:
-                sequence, message, sort = self._ledger.entry(chat, entry)
-                self._recorder.given(
-                    self.number, number, connection, sequence, message, sort=sort, is_asked=True
-                )
+            found += page.entries
             before = page.after + 1
-        self._recorder.flush()
+        number = recorder.name(chat)
+        for entry in reversed(found):
+            sequence, message, sort = self._ledger.entry(chat, entry)
+            recorder.given(self.number, number, connection, sequence, message, sort=sort, is_asked=True)
+        recorder.flush()
 
     def _took(self, chat: str, seen: Seen) -> None:
         sequence, message, sort = seen
