@@ -19,6 +19,11 @@ class Brought:
     handled: int = 0
     late: int = 0
 
+    @property
+    def is_blank(self) -> bool:
+        """Nothing is known: neither by what this worker did, nor by a mark."""
+        return not (self.written or self.handled or self.late)
+
     def reaches(self, sequence: int) -> bool:
         """Everything before it was handled, and that is known."""
         return self.handled > 0 and self.handled >= sequence - 1

@@ -12,6 +12,7 @@ with the chat's next entry, or by the relay; and gateways whose subscription was
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import NamedTuple
 
 from tidings.delivery import plan, rules
@@ -35,6 +36,9 @@ _log = logging.getLogger(__name__)
 
 CHATS_AT_ONCE = 32
 _TRIES_TO_MARK = 5
+_LEFT_ENTRIES = 20
+_LEFT_MS = 120_000
+"""Longer than it takes until another worker has a dead one's partitions, or the relay has looked."""
 
 type News = tuple[ChatKey, Sequence[Entry]]
 """Committed entries of one chat, as an event brings them."""
@@ -112,6 +116,8 @@ class Worker:
             self._counts.repeated += len(entries)
             await self._mark_again(chat, entries[0].sequence, brought.handled)
             return None
+        if brought.is_blank and marks is not None:
+            fresh = [*await self._left_by_others(chat, fresh[0]), *fresh]
         *before, run = rules.runs(fresh)
         # who does not know what is late before it can't push it: that would come after it
         is_known = marks is not None or brought.reaches(fresh[0].sequence)
@@ -125,6 +131,15 @@ class Worker:
             self._late(chat, run)
             return None
         return _Written(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
+
+    async def _left_by_others(self, chat: ChatKey, first: Entry) -> list[Entry]:
+        """Of a chat without a mark: what came shortly before, and may have been left late by a worker that has died.
+
+        Marking what follows would mark it too. What is older was handled, or the relay has begun a mark below it.
+        """
+        before = max(0, first.sequence - 1 - _LEFT_ENTRIES)
+        found = await self._stores.log.between(chat, before, first.sequence - 1) if first.sequence > 1 else ()
+        return list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LEFT_MS, found))
 
     async def _fill(self, chat: ChatKey, at: int, runs: Sequence[Run]) -> bool:
         """Step 1: everything up to the last of the runs. False: Redis went away, so only the truth was written."""

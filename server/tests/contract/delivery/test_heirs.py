@@ -3,7 +3,7 @@
 import pytest
 from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
 from fixtures.office import Office, Work
-from fixtures.stage import CLEO
+from fixtures.stage import ANNA, CLEO
 
 from tidings.run.relaying import BelievedMarks
 
@@ -26,6 +26,41 @@ def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: Work, handled: in
         await office.new_worker().handle(news[7:])
         assert here.got(chat, "cleo-phone") == [1, 2, 3, 4, 5, 6, 7]
         assert await office.mark(chat) == 8
+
+    work(day)
+
+
+def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(work: Work) -> None:
+    """Nobody has begun a mark yet: the relay looks every few seconds, and the next message may be quicker."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        await office.comes_in(CLEO, here.id)
+        chat = await a_story(office)
+        news = office.committed()
+        office.is_cut = True
+        await office.worker.handle(news[:7])
+        office.is_cut = False
+        await forget_mark(office, chat)
+        await office.new_worker().handle(news[7:])
+        assert here.got(chat, "cleo-phone") == [1, 2, 3, 4, 5, 6, 7]
+        assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
+        assert await office.mark(chat) == 8
+
+    work(day)
+
+
+def test_a_chat_that_was_silent_for_long_and_lost_its_mark_is_not_delivered_again(work: Work) -> None:
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        await office.worker.handle(office.committed())
+        await forget_mark(office, chat)
+        got = here.got(chat, "ben-phone")
+        office.stage.clock.ahead_ms = 600_000
+        await office.stage.send(chat, ANNA, "after a while")
+        await office.new_worker().handle(office.committed())
+        assert here.got(chat, "ben-phone") == [*got, got[-1] + 1]
 
     work(day)
 
