@@ -7,9 +7,9 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct, field
 
-from tidings.platform.dynamo.codec import decode
-from tidings.platform.dynamo.tagged import TaggedItem
-from tidings.platform.dynamo.values import Item
+from tidings.platform.dynamo.codec import UnstorableError, decode, untag
+from tidings.platform.dynamo.tagged import Tagged, TaggedItem
+from tidings.platform.dynamo.values import Item, Value
 
 _TTL_PRINCIPAL = "dynamodb.amazonaws.com"
 
@@ -142,6 +142,25 @@ def read_records(body: bytes) -> Records:
     return Records([_record(record) for record in told.records], told.iterator)
 
 
+def _image(item: TaggedItem | None) -> Item | None:
+    """DynamoDB Local tells of some values without their type. They are left out: a record that can't be read would hold
+    up all behind it, for ever.
+    """
+    if item is None:
+        return None
+    try:
+        return decode(item)
+    except UnstorableError:
+        return {name: plain for name, value in item.items() for plain in _readable(value)}
+
+
+def _readable(value: Tagged) -> list[Value]:
+    try:
+        return [untag(value)]
+    except UnstorableError:
+        return []
+
+
 def _record(told: _Record) -> Record:
     changed = told.dynamodb
     created = changed.approximate_creation_date_time
@@ -152,8 +171,8 @@ def _record(told: _Record) -> Record:
         sequence_number=changed.sequence_number,
         created_at=None if created is None else datetime.fromtimestamp(created, UTC),
         keys=decode(changed.keys),
-        new=None if changed.new_image is None else decode(changed.new_image),
-        old=None if changed.old_image is None else decode(changed.old_image),
+        new=_image(changed.new_image),
+        old=_image(changed.old_image),
         size_bytes=changed.size_bytes,
         is_expiry=identity is not None and identity.is_ttl,
     )

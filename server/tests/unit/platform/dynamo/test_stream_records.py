@@ -1,4 +1,4 @@
-"""Who removed an item: the store's own TTL, or somebody."""
+"""What the stream tells of a change: who removed an item, and as much of it as can be read."""
 
 import json
 
@@ -31,3 +31,16 @@ def test_a_removal_by_ttl_is_told_from_one_by_hand_however_it_is_spelled(
 ) -> None:
     (record,) = read_records(body(identity)).records
     assert record.is_expiry is is_expiry
+
+
+def test_a_value_without_its_type_is_left_out_and_holds_up_nothing() -> None:
+    """As DynamoDB Local has them in its stream; in an answer to a read it would be an answer that can't be read."""
+    told = json.loads(body(None))
+    told["Records"][0]["dynamodb"]["NewImage"] = {
+        "pk": {"S": "a"},
+        "strange": {},
+        "deep": {"M": {"within": {}}},
+        "many": {"L": [{"N": "1"}]},
+    }
+    (record,) = read_records(json.dumps(told).encode()).records
+    assert record.new == {"pk": "a", "many": [1]}
