@@ -17,8 +17,13 @@ type Stays = dict[UserId, list[Interval]]
 
 
 def logs(town: Town) -> dict[ChatId, Log]:
-    partitions = town.tables.rows["messages"].partitions
-    return {ChatId(name.partition("#")[2]): dict(sorted(log.items())) for name, log in partitions.items()}
+    """Without what stands beside them: reactions have partitions of their own."""
+    found = {}
+    for name, log in town.tables.rows["messages"].partitions.items():
+        chat = name.partition("#")[2]
+        if "#" not in chat:
+            found[ChatId(chat)] = dict(sorted(log.items()))
+    return found
 
 
 def stays_in(log: Log) -> Stays:

@@ -76,6 +76,8 @@ class Record:
     def _logged(self, before: Item | None, after: Item) -> None:
         self.feed.note(after, is_new=before is None)
         partition = after["chat_id"]
+        if "#reactions#" in partition:
+            return
         if before is None:
             head = self.logs.get(partition, 0)
             if after["sequence"] != head + 1:
