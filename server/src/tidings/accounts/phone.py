@@ -42,10 +42,11 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """`is_sign_up_open`: a number that nobody has becomes a user at its first login."""
+    """`is_sign_up_open`: a number that nobody has becomes a user at its first login. `sends_codes`: somebody does."""
 
     code_life_s: int = 600
     is_sign_up_open: bool = True
+    sends_codes: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,12 @@ class PhoneLogin:
 
     async def ask(self, tenant: TenantId, number: str, address: str) -> Challenge:
         """The same work and the same answer for every number. `address`: where the request came from."""
+        if not self._policy.sends_codes:
+            raise TidingsError(
+                Code.PHONE_LOGIN_OFF,
+                "This installation sends no text messages, so nobody can log in by phone.",
+                hint="Log in with a token that your own server signs. Operators: set accounts.sms.",
+            )
         phone = phone_of(number)
         await self._admit(tenant, Bucket.CODE_ADDRESS, address)
         await self._take(tenant, Bucket.CODE_NUMBER, phone)

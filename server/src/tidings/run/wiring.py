@@ -39,14 +39,14 @@ from tidings.run.held import Held
 from tidings.run.installation.watch import WatchedEpoch
 from tidings.run.keys import kms_of, policy_of
 from tidings.run.options import dynamo_endpoint, kafka_connection, limit_policies, pauses, redis_options
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.tables.items.accounts import LEASE
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.keys import KeyRing
 from tidings.tenants.ports import Kms
 from tidings.tenants.store import DynamoKeyStore
 
-BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses)
+BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses, *production.ENGINES)
 """What `refuse_faulty` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 

@@ -17,6 +17,7 @@ from tidings.run.cli import tidings
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDINGS_INSTALLATION", "development")
     monkeypatch.setenv("TIDINGS_DYNAMO_ENDPOINT", tables.url)
     monkeypatch.setenv("TIDINGS_DYNAMO_REGION", REGION)
     monkeypatch.setenv("TIDINGS_DYNAMO_TABLE_PREFIX", tables.prefix)

@@ -104,7 +104,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         str | None,
         Meta(
-            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset: nobody's."
+            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset or `none`: nobody's."
         ),
     ] = None
     docs_root: Annotated[
