@@ -16,7 +16,7 @@ from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code
 from tidings.limits.limit import Limiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.store import RedisBuckets
+from tidings.limits.store import RedisBuckets, RedisPlaces
 from tidings.messages.append import Appends
 from tidings.messages.change import Change, Permits
 from tidings.messages.history import History
@@ -138,6 +138,10 @@ def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
         lambda: {"allowed": counts.allowed, "refused": counts.refused, "local": counts.local},
     )
     return made
+
+
+def known_places(settings: Settings, redis: Redis) -> RedisPlaces:
+    return RedisPlaces(redis, timeout_s=settings.limits.timeout_s)
 
 
 @dataclass(frozen=True, slots=True)
