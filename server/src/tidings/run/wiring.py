@@ -24,7 +24,7 @@ from tidings.messages.lane import Told, World
 from tidings.messages.model import Check
 from tidings.messages.ports import Keys, Stays
 from tidings.messages.send import Send
-from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReader
+from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReactions, DynamoReader
 from tidings.platform.dynamo import metrics as dynamo_metrics
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
@@ -169,7 +169,9 @@ def use_cases(
         reader=reader,
         manage=Manage(rows, appends),
         send=Send(appends, changes, keys=keys, may_send=may(Action.SEND), clock=clock),
-        change=Change(appends, reader, changes, keys=keys, permits=_PERMITS, clock=clock),
+        change=Change(
+            appends, reader, changes, DynamoReactions(client), keys=keys, permits=_PERMITS, clock=clock
+        ),
         history=History(reader, stays, keys, clock),
     )
 
