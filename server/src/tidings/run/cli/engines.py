@@ -25,10 +25,6 @@ _SET_BY: dict[Engine, Key] = {
     Engine.KAFKA: ("kafka", "bootstrap_servers"),
     Engine.VALKEY: ("redis", "url"),
 }
-_OPEN_TO_ALL = (
-    "DynamoDB Local listens on all interfaces of this machine and checks no password: "
-    "it has no option for less. Mind which network you are in."
-)
 
 
 @click.group(name="engines")
@@ -67,8 +63,6 @@ def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, b
     click.echo(
         f"{len(fresh)} started in {time.monotonic() - began:.1f} s" if fresh else "all were running already"
     )
-    if any(r.node.kind == "local" for r in fresh):
-        click.secho(_OPEN_TO_ALL, fg="yellow")
     click.echo(f"logs: {fleet.logs}")
 
 

@@ -61,11 +61,6 @@ def _lay_ground(wanted: Wanted, loaded: Loaded, engines: Engines, place: Place, 
     tables = Aside(lambda: _tables(engines, loaded))
     with voice.step("engines") as said:
         said.extend(engines.start(voice.doing))
-    if engines.is_open_to_all:
-        voice.tell(
-            "  DynamoDB Local has no password and listens on all interfaces: mind which network you are in",
-            "yellow",
-        )
     with voice.step("tables") as said:
         said.append(tables.result())
     with voice.step("topics") as said:
