@@ -1,7 +1,10 @@
 """Attacks on the REST API, each from an address of its own on loopback. Standard library only: they start often."""
 
+import json
 import socket
 import time
+from collections import defaultdict
+from http.client import HTTPConnection
 
 SOURCE = "127.0.0.2"
 _MAX_BYTES = 64 * 1024 * 1024
@@ -30,3 +33,30 @@ def _one_head(port: int, ends_at: float) -> int:
         except OSError:
             return taken  # the server stopped reading
     return taken
+
+
+def ask(port: int, bearer: str, method: str, path: str, body: object = None, **headers: str) -> int:
+    """Send one request on a connection of its own; return the status."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=60, source_address=(SOURCE, 0))
+    given = {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json", **headers}
+    connection.request(method, path, None if body is None else json.dumps(body), given)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
+    """Configure a schema that doubles at each level, then one just below the bound, and send notices to both."""
+    ends_at, statuses = time.monotonic() + seconds, defaultdict[str, set[int]](set)
+    defs = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(18)}
+    doubling = {"$defs": {**defs, "d18": {"const": "never"}}, "$ref": "#/$defs/d0"}
+    items = {"anyOf": [{"type": "string", "pattern": f"^x{n}"} for n in range(350)]}
+    schemas = {"doubling": doubling, "costly": {"properties": {"title": {}, "a": {"items": items}}}}
+    for name, schema in schemas.items():
+        wanted = {"title": name, "categories": [], "payload_schema": schema}
+        statuses[f"set {name}"].add(ask(port, bearer, "PUT", f"/v1/inboxes/{name}", wanted))
+    while time.monotonic() < ends_at:
+        for name in schemas:
+            notice = {"uids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
+            statuses[name].add(ask(port, bearer, "POST", f"/v1/inboxes/{name}/notices", notice))
+    return {name: sorted(seen) for name, seen in statuses.items()}

@@ -3,9 +3,14 @@
 import asyncio
 
 import psutil
+import pytest
 from e2e.attacks import rest
 from e2e.attacks.siege import Attack, Honest, withstand
-from e2e.conftest import Api, Start
+from e2e.conftest import Api, Start, make_tenant
+from fixtures.engines import Space
+from fixtures.tables import Tables
+
+from tidings.accounts.model import Scope
 
 _MB = 1024 * 1024
 
@@ -21,6 +26,12 @@ def honest_of(api: Api) -> Honest:
         await asyncio.to_thread(ask)
 
     return honest
+
+
+@pytest.fixture
+def evil(tables_local: Tables) -> str:
+    """The API key of the attacker's own tenant."""
+    return make_tenant(tables_local, Space(), [Scope.ACT_AS_USER, Scope.NOTICES])
 
 
 UNLIMITED = {
@@ -39,3 +50,15 @@ async def test_endless_heads(start: Start) -> None:
     attacked = await withstand(Attack(rest.heads, {"port": api.api_port}), honest)
     assert 0 < attacked.achieved < 8 * _MB, "what fits into the buffers of the kernel"
     assert process.memory_info().rss - before < 64 * _MB
+
+
+async def test_schemas_that_explode(start: Start, evil: str) -> None:
+    api = start(**UNLIMITED)
+    given = {"port": api.api_port, "bearer": evil}
+    attacked = await withstand(Attack(rest.schema_bomb, given), honest_of(api))
+    assert attacked.achieved == {
+        "set doubling": [400],
+        "doubling": [404],
+        "set costly": [200],
+        "costly": [422],
+    }
