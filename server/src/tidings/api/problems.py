@@ -30,6 +30,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.REQUEST_INVALID: 400,
     Code.REQUEST_TOO_LARGE: 413,
     Code.REQUEST_TOO_SLOW: 408,
+    Code.HEADERS_TOO_LARGE: 431,
     Code.ROUTE_UNKNOWN: 404,
     Code.METHOD_NOT_ALLOWED: 405,
     Code.CURSOR_INVALID: 400,

@@ -79,6 +79,12 @@ class Pending(Protocol):
         ...
 
 
+class Reactions(Protocol):
+    async def clear(self, chat: ChatKey, sequence: int) -> None:
+        """Delete all reactions to a redacted message. Idempotent; raises as `Pending` does."""
+        ...
+
+
 class Routes(Protocol):
     """Where devices are connected. Raises `RoutesAwayError`, as `Line` and `Marks` do, while nobody answers."""
 

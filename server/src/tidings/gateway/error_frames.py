@@ -72,6 +72,7 @@ HIDDEN: Final = frozenset(
         Code.PROTOCOL_DRIFT,
         # of HTTP alone
         Code.REQUEST_TOO_SLOW,
+        Code.HEADERS_TOO_LARGE,
         Code.REQUEST_TOO_LARGE,
         Code.ROUTE_UNKNOWN,
         Code.METHOD_NOT_ALLOWED,

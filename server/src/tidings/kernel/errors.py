@@ -41,6 +41,7 @@ class Code(StrEnum):
     REQUEST_INVALID = "request_invalid"
     REQUEST_TOO_LARGE = "request_too_large"
     REQUEST_TOO_SLOW = "request_too_slow"
+    HEADERS_TOO_LARGE = "headers_too_large"
     ROUTE_UNKNOWN = "route_unknown"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     CURSOR_INVALID = "cursor_invalid"

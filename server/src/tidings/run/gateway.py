@@ -10,9 +10,9 @@ from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import DrainOptions
 from tidings.gateway.limits import Limits
 from tidings.gateway.ports import InboxCases, UseCases
+from tidings.gateway.resume.parts import ResumeOptions
 from tidings.gateway.resume.plan import Tails
 from tidings.gateway.resume.ranges import RangeOptions
-from tidings.gateway.resume.run import ResumeOptions
 from tidings.gateway.routed import RoutedOptions, World
 from tidings.gateway.server import Server, Serving
 from tidings.gateway.socket.choose import library

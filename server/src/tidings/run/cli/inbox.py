@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
+from tidings.accounts.rules import check_user_id
 from tidings.jobs.store import KafkaChunks
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId
 from tidings.notices.config import Defaults, Inbox, Wanted, check_inbox_id, new_inbox, wanted_of
 from tidings.notices.model import Owner
 from tidings.notices.send import Wish
@@ -142,7 +143,7 @@ def send(
 ) -> None:
     """Send a notice to named users; `tidings job watch` tells how far it is."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
-    wish = Wish(uids=[UserId(user) for user in named], message=object_of(message), category=category)
+    wish = Wish(uids=[check_user_id(user) for user in named], message=object_of(message), category=category)
     sent = run_cases(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
     click.echo(f"notice {sent.notice}\njob    {sent.job}\nusers  {sent.total}")
 
@@ -154,7 +155,7 @@ def send(
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
 def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
     """Which notices make up USER's counts, and why the others do not."""
-    owner = Owner(TenantId(tenant), UserId(user), check_inbox_id(inbox))
+    owner = Owner(TenantId(tenant), check_user_id(user), check_inbox_id(inbox))
     explained = run_cases(lambda cases: cases.read.explain(owner, limit))
     sheet = explained.sheet
     click.echo(f"unread {sheet.total}, unseen {sheet.unseen}")

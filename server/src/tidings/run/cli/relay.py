@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.accounts.rules import check_user_id
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.relay.repair import Mended
 from tidings.run.options import dynamo_endpoint, kafka_connection, refuse_faulty
 from tidings.run.repairing import Bench, Walk, open_bench
@@ -71,7 +72,7 @@ async def _chats(
     for chat in chats:
         yield ChatKey(tenant, ChatId(chat))
     for user in users:
-        for key in await bench.books.chats_of(tenant, UserId(user)):
+        for key in await bench.books.chats_of(tenant, check_user_id(user)):
             yield key
     for line in listed:
         if line.strip():

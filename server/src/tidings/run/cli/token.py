@@ -12,6 +12,7 @@ from tidings.accounts.credentials import is_access_token
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import BadKeyError
 from tidings.accounts.refusals import RefusedError
+from tidings.accounts.rules import check_device_id, check_user_id
 from tidings.accounts.signatures import sign
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
@@ -36,9 +37,15 @@ def group() -> None:
 def mint(*, tenant: str, user: str, file: TextIO, life_s: int, audience: str, device: str | None) -> None:
     """Sign a token as the tenant's own server would. For trying things: nothing is looked up."""
     now_s = SystemClock().now_ms() // 1000
-    claims = {"tenant": tenant, "sub": user, "aud": audience, "iat": now_s, "exp": now_s + life_s}
+    claims = {
+        "tenant": tenant,
+        "sub": check_user_id(user),
+        "aud": audience,
+        "iat": now_s,
+        "exp": now_s + life_s,
+    }
     if device is not None:
-        claims["device"] = device
+        claims["device"] = check_device_id(device)
     try:
         click.echo(sign(claims, read_jwk(file)))
     except (BadKeyError, JoseError, ValueError) as error:

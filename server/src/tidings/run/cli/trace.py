@@ -61,8 +61,9 @@ def _owner(message: str, tenant: str | None) -> tuple[str, str]:
 def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost]:
     import asyncio  # noqa: PLC0415 - with what follows a second that `--help` need not wait
 
+    from tidings.accounts.rules import check_user_id  # noqa: PLC0415 - as above
     from tidings.kernel.clock import SystemClock  # noqa: PLC0415 - as above
-    from tidings.kernel.ids import TenantId, UserId  # noqa: PLC0415 - as above
+    from tidings.kernel.ids import TenantId  # noqa: PLC0415 - as above
     from tidings.run.options import refuse_faulty  # noqa: PLC0415 - as above
     from tidings.run.settings.load import load  # noqa: PLC0415 - as above
     from tidings.run.tracing import BUILDS, open_search  # noqa: PLC0415 - as above
@@ -74,7 +75,7 @@ def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost
 
     async def searched() -> tuple[Trace, Cost]:
         async with open_search(settings, SystemClock()) as search:
-            found = await search.find(TenantId(tenant), name, [UserId(user) for user in users])
+            found = await search.find(TenantId(tenant), name, [check_user_id(user) for user in users])
             return rules.trace(found), search.cost()
 
     try:

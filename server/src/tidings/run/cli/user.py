@@ -10,10 +10,10 @@ from rich.table import Table
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Session, User
-from tidings.accounts.rules import phone_of
+from tidings.accounts.rules import check_user_id, phone_of
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
 from tidings.run.people import People, open_people
 from tidings.run.settings.load import load
@@ -47,7 +47,7 @@ def create(
     async def act(people: People) -> User:
         return await people.users.create(
             TenantId(tenant),
-            None if user is None else UserId(user),
+            None if user is None else check_user_id(user),
             phone=None if phone is None else phone_of(phone),
             display_name=name,
             avatar_uri=avatar_uri,
@@ -68,7 +68,7 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
 
     async def act(people: People) -> User:
         if user is not None:
-            return await people.users.read(TenantId(tenant), UserId(user))
+            return await people.users.read(TenantId(tenant), check_user_id(user))
         found = await people.users.by_phone(TenantId(tenant), phone_of(phone or ""))
         if found is None:
             raise TidingsError(Code.USER_NOT_FOUND, "Nobody has this phone number.")
@@ -83,7 +83,7 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
 @_JSON
 def sessions(tenant: str, user: str, *, as_json: bool) -> None:
     """Where USER is logged in. A login of this very moment may be missing."""
-    found = _run(lambda people: people.sessions.list(TenantId(tenant), UserId(user)))
+    found = _run(lambda people: people.sessions.list(TenantId(tenant), check_user_id(user)))
     if as_json:
         _print_json([_session_fields(session) for session in found])
     else:
@@ -100,8 +100,8 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
 
     async def act(people: People) -> int:
         if session is None:
-            return await people.sessions.revoke_all(TenantId(tenant), UserId(user))
-        if not await people.sessions.revoke(TenantId(tenant), UserId(user), SessionId(session)):
+            return await people.sessions.revoke_all(TenantId(tenant), check_user_id(user))
+        if not await people.sessions.revoke(TenantId(tenant), check_user_id(user), SessionId(session)):
             raise TidingsError(Code.USER_NOT_FOUND, f"{user} has no session {session}.")
         return 1
 
