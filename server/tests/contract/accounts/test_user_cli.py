@@ -45,6 +45,17 @@ def test_a_user_is_made_and_shown(space: Space) -> None:
     assert NUMBER in plain
 
 
+@pytest.mark.parametrize(
+    "name", ["[/x]", "\x1b]0;owned\x07Anna", "[link=https://evil.example]Support[/link]"]
+)
+def test_a_hostile_name_is_shown_as_text(space: Space, name: str) -> None:
+    typed("create", space.tenant, "--id", "anna", "--name", name)
+    shown = typed("show", space.tenant, "anna")
+    assert shown.exit_code == 0, shown.exception
+    assert "\x1b" not in shown.output
+    assert name.replace("\x1b", "").replace("\x07", "") in shown.output
+
+
 def test_what_is_wrong_is_said(space: Space) -> None:
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
     assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS

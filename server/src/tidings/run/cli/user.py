@@ -4,9 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import click
-import msgspec
-from rich.console import Console
-from rich.table import Table
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Session, User
@@ -15,6 +12,7 @@ from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
+from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json
 from tidings.run.people import People, open_people
 from tidings.run.settings.load import load
 
@@ -85,7 +83,7 @@ def sessions(tenant: str, user: str, *, as_json: bool) -> None:
     """Where USER is logged in. A login of this very moment may be missing."""
     found = _run(lambda people: people.sessions.list(TenantId(tenant), check_user_id(user)))
     if as_json:
-        _print_json([_session_fields(session) for session in found])
+        echo_json([_session_fields(session) for session in found])
     else:
         _show_sessions(found)
 
@@ -107,9 +105,9 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
 
     ended = _run(act)
     if as_json:
-        _print_json({"ended": ended})
+        echo_json({"ended": ended})
     else:
-        click.echo(f"ok: {ended} sessions ended")
+        echo(f"ok: {ended} sessions ended")
 
 
 def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
@@ -135,20 +133,20 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
 def _show_user(user: User, *, as_json: bool) -> None:
     fields = _user_fields(user)
     if as_json:
-        _print_json(fields)
+        echo_json(fields)
         return
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = SafeTable()
     for name, value in fields.items():
         table.add_row(name.replace("_", " "), "-" if value is None else str(value))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 def _show_sessions(found: Sequence[Session]) -> None:
-    table = Table("session", "device", "name", "since", "last refreshed", box=None, pad_edge=False)
+    table = SafeTable("session", "device", "name", "since", "last refreshed")
     for session in found:
         shown = _session_fields(session)
         table.add_row(*(shown[name] for name in ("session", "device", "name", "created_at", "refreshed_at")))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 def _user_fields(user: User) -> dict[str, str | None]:
@@ -173,7 +171,3 @@ def _session_fields(session: Session) -> dict[str, str]:
         "refreshed_at": time_text(session.refreshed_at_ms),
         "expires_at": time_text(session.expires_at_ms),
     }
-
-
-def _print_json(value: object) -> None:
-    click.echo(msgspec.json.encode(value).decode())
