@@ -34,6 +34,10 @@ class Lists(Protocol):
         """All rows of a user. Strong."""
         ...
 
+    async def row(self, chat: ChatKey, user: UserId) -> Row | None:
+        """Return the user's row of one chat. Strong."""
+        ...
+
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
         """The heads of these large chats, as far as there are any. Strong."""
         ...
