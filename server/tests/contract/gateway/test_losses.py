@@ -1,27 +1,27 @@
 """What Redis forgets or does not hear is found again: routes, channels, and Redis itself."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from contract.gateway.test_order import large, small
 from fixtures.engines import Space
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Held, Here, PlayPost, Post, posted
-from fixtures.redis_cluster import Server, binary
+from fixtures.post import WITHIN_S, Held, Here, PlayPost, Post, Screen, posted
+from fixtures.redis_cluster import Server, Servers, binary
 from fixtures.stage import ANNA, BEN, Stage
 from fixtures.tables import REGION, Tables
 
 from tidings.engines.ports import Ports
 from tidings.gateway.resume import sending
+from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import Options
-from tidings.routing.model import Addressee, Ring, encode
-from tidings.routing.ports import RoutesAwayError
+from tidings.routing.model import Addressee, Ring, RoutesAwayError, encode
 from tidings.wire.close_codes import CloseCode
 
 
@@ -58,7 +58,7 @@ def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post:
         assert older.closed is None
         await one.routed.leases.beat()
         await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
-        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
+        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN])).found[BEN]
         assert (route.device, route.gateway) == (two_key.device, two.id)
 
     play_post(scene)
@@ -75,7 +75,7 @@ def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: PlayPost) ->
         seat.is_routed = False
         one.routed.resuming.again(seat)
         await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
-        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
+        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN])).found[BEN]
         assert route.gateway == two.id
 
     play_post(scene)
@@ -239,12 +239,114 @@ async def delivered_again(post: Post) -> None:
     """The worker's own connection stands again too."""
     async with asyncio.timeout(WITHIN_S):
         while True:
-            try:
-                await post.routes.of(post.stage.tenant, [BEN])
-            except RoutesAwayError:
-                await asyncio.sleep(0.02)
-            else:
+            if not (await post.routes.of(post.stage.tenant, [BEN])).unknown:
                 return
+            await asyncio.sleep(0.02)
+
+
+def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(play_post: PlayPost) -> None:
+    """Other chats come by the route as before; this one is compared at each heartbeat until it is heard."""
+
+    async def scene(post: Post) -> None:
+        one, many = await small(post), await large(post)
+        here = await post.gateway()
+        ears = here.routed.rooms._ears
+
+        class Deaf:
+            async def at_chat(self, *_: object) -> Any:
+                raise RoutesAwayError("its shard is frozen")
+
+        here.routed.rooms._ears = Deaf()  # type: ignore[assignment]
+        ben = await here.live(BEN)
+        seat = here.seat(BEN)
+        epoch = seat.epoch
+        assert seat.is_routed
+        pushed, unheard = await post.say(one, ANNA, "by the route"), await post.say(many, ANNA, "unheard")
+        await until(lambda: pushed in ben.sequences(one), WITHIN_S)
+        await here.routed.leases.beat()
+        await until(lambda: unheard in ben.sequences(many), WITHIN_S)
+        here.routed.rooms._ears = ears
+        await here.routed.leases.beat()
+        await until(lambda: bool(seat.rooms) and not seat.unheard, WITHIN_S)
+        heard = await post.say(many, ANNA, "by the channel")
+        await until(lambda: heard in ben.sequences(many), WITHIN_S)
+        assert (seat.epoch, seat.is_routed) == (epoch, True)
+
+    play_post(scene)
+
+
+async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
+    cluster: Servers,
+    tables_local: Tables,
+    space: Space,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For longer than a lease. The gateway's own channel and the chats' marks are on shards that answer."""
+    monkeypatch.setattr("fixtures.post.LEASE_S", 3.0)
+    quick = {"timeout_s": 0.4, "connect_s": 0.4, "notice_s": 0.8, "confirm_s": 0.5}
+    options = replace(cluster.options, key_prefix=space.key_prefix, **quick)  # type: ignore[arg-type]
+    async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
+        stage = Stage(client, space.tenant, tmp_path / "tidings.key")
+        async with posted(stage, options) as post:
+            here = await post.gateway()
+            keys = post.routes._redis.keys
+            home = cluster.owner(keys.key("_system", here.id, "push"))
+            frozen = cluster.other(home)
+
+            def is_on_frozen(*parts: str) -> bool:
+                return cluster.owner(keys.key(stage.tenant, *parts)) is frozen
+
+            names = [UserId(f"user-{n}") for n in range(40)]
+            theirs = [name for name in names if is_on_frozen(name, "routes")]
+            others = [name for name in names if name not in theirs]
+            near = await heard_chat(post, others[0], others[1:], is_on_frozen)
+            far = await heard_chat(post, theirs[0], others[1:], is_on_frozen)
+            screens = {name: await here.live(name) for name in (near.other, far.other, others[0], theirs[0])}
+            epochs = {name: here.seat(name).epoch for name in screens}
+            frozen.freeze()
+            last = await held_up(post, here, near, screens[near.other])
+            late = await post.say(far.chat, far.other, "to one on the frozen shard")
+            assert late not in screens[theirs[0]].sequences(far.chat)
+            await until(lambda: late in screens[far.other].sequences(far.chat), WITHIN_S)
+            frozen.thaw()
+            async with asyncio.timeout(WITHIN_S):
+                while late not in screens[theirs[0]].sequences(far.chat):
+                    await here.routed.leases.beat()
+                    await asyncio.sleep(0.05)
+            healthy = (near.other, far.other, others[0])
+            assert {name: here.seat(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
+            assert post.unreached == [], "nobody was taken to be away"
+            assert screens[near.other].sequences(near.chat)[-1] == last
+
+
+class _Pair(NamedTuple):
+    chat: ChatKey
+    other: UserId
+
+
+async def heard_chat(
+    post: Post, one: UserId, others: Sequence[UserId], is_on_frozen: Callable[[str, str], bool]
+) -> _Pair:
+    """A direct chat whose mark is on a shard that answers."""
+    for other in others:
+        chat = await post.stage.manage.direct(post.stage.tenant, one, other)
+        if not is_on_frozen(chat.chat, "handled"):
+            await post.deliver()
+            return _Pair(chat, other)
+    raise AssertionError("no chat is on another shard")
+
+
+async def held_up(post: Post, here: Here, near: _Pair, screen: Screen) -> int:
+    """Heartbeats and messages for two leases. Everything arrives; the route is there all the time."""
+    began = asyncio.get_running_loop().time()
+    last = 0
+    while asyncio.get_running_loop().time() - began < 6:
+        await here.routed.leases.beat()
+        last = await post.say(near.chat, near.other, "on healthy shards")
+        await until(lambda n=last: n in screen.sequences(near.chat), WITHIN_S)  # type: ignore[misc]
+        assert (await post.routes.of(post.stage.tenant, [near.other])).found
+    return last
 
 
 async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(

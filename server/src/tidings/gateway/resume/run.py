@@ -218,14 +218,16 @@ class Resuming:
         return [row for row in rows if row.known.joined is not None]
 
     async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
-        """Whose large chats can't be heard has no route either: he is to be found by the heartbeat, and resume."""
+        """Listen to the channels of large chats. One that can't be confirmed concerns its own chat alone: the heartbeat
+        tries again and compares the device's position with the head meanwhile; the device's route stays.
+        """
         if not large:
             return
         entering = [self._parts.rooms.enter(seat, chat) for chat in large]
         done = await asyncio.gather(*entering, return_exceptions=True)
-        for error in done:
+        for chat, error in zip(large, done, strict=True):
             if isinstance(error, RoutesAwayError):
-                seat.is_routed = False
+                seat.unheard[chat] = None
             elif isinstance(error, BaseException):
                 raise error
 
