@@ -218,9 +218,7 @@ class Resuming:
         return [row for row in rows if row.known.joined is not None]
 
     async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
-        """Listen to the channels of large chats. One that can't be confirmed concerns its own chat alone: the heartbeat
-        tries again and compares the device's position with the head meanwhile; the device's route stays.
-        """
+        """Listen to large chats. The heartbeat compares those whose channel is not confirmed, and tries again."""
         if not large:
             return
         entering = [self._parts.rooms.enter(seat, chat) for chat in large]
