@@ -118,7 +118,7 @@ def make_tenant(tables: Tables, space: Space, scopes: Sequence[Scope] = (Scope.A
         clock, tenant = SystemClock(), TenantId(space.tenant)
         async with open_client(tables.url, REGION, tables.prefix) as client:
             await Tenants(DynamoTenantStore(client), clock).create(
-                tenant, TenantSettings(name="Acme", has_phone_login=True)
+                tenant, TenantSettings(name="Acme", has_phone_login=True, phone_prefixes=("+4",))
             )
             keys = ApiKeys(DynamoApiKeyStore(client), clock)
             issued = await keys.issue(tenant, "tests", list(scopes))

@@ -23,6 +23,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.USER_NOT_FOUND: 404,
     Code.USER_EXISTS: 409,
     Code.PHONE_TAKEN: 409,
+    Code.PHONE_LOGIN_OFF: 403,
     Code.CHAT_NOT_FOUND: 404,
     Code.CHAT_FULL: 409,
     Code.STAYS_USED_UP: 409,

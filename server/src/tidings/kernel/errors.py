@@ -34,6 +34,7 @@ class Code(StrEnum):
     USER_NOT_FOUND = "user_not_found"
     USER_EXISTS = "user_exists"
     PHONE_TAKEN = "phone_taken"
+    PHONE_LOGIN_OFF = "phone_login_off"
     CHAT_NOT_FOUND = "chat_not_found"
     CHAT_FULL = "chat_full"
     STAYS_USED_UP = "stays_used_up"

@@ -10,9 +10,9 @@ from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import DrainOptions
 from tidings.gateway.limits import Limits
 from tidings.gateway.ports import InboxCases, UseCases
+from tidings.gateway.resume.parts import ResumeOptions
 from tidings.gateway.resume.plan import Tails
 from tidings.gateway.resume.ranges import RangeOptions
-from tidings.gateway.resume.run import ResumeOptions
 from tidings.gateway.routed import RoutedOptions, World
 from tidings.gateway.server import Server, Serving
 from tidings.gateway.socket.choose import library
@@ -40,7 +40,7 @@ from tidings.run.held import Held
 from tidings.run.inboxes import inbox_cases, join_serving
 from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.run.signs import sign_world, telling
 from tidings.run.sockets import admission_options, listen_options, open_enough_files
 from tidings.wire.bounds import MAX_FRAME_BYTES
@@ -101,7 +101,7 @@ def routing(settings: Settings) -> RoutedOptions:
     )
 
 
-BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing)
+BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing, *production.GATEWAY)
 
 
 def run_gateway(settings: Settings) -> NoReturn:

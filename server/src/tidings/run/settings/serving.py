@@ -122,7 +122,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         str | None,
         Meta(
-            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset: nobody's."
+            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset or `none`: nobody's."
         ),
     ] = None
     docs_root: Annotated[
@@ -154,14 +154,44 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
         Rate, Meta(description="Requests from one address; an office or a mobile network can be behind it.")
     ] = "100/s"
     address_burst: Annotated[Burst, Meta(description="At once.")] = 400
-    code_number_rate: Annotated[Rate, Meta(description="One-time codes sent to a phone number.")] = "5/h"
-    code_number_burst: Annotated[Burst, Meta(description="At once.")] = 3
-    code_address_rate: Annotated[Rate, Meta(description="One-time codes asked for from an address.")] = "30/h"
+    code_address_rate: Annotated[Rate, Meta(description="One-time codes requested from an address.")] = "30/h"
     code_address_burst: Annotated[Burst, Meta(description="At once.")] = 10
+    code_network_rate: Annotated[Rate, Meta(description="One-time codes requested from an IPv6 /48.")] = (
+        "60/h"
+    )
+    code_network_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    code_number_place_rate: Annotated[
+        Rate, Meta(description="One-time codes sent to a phone number at the request of one address.")
+    ] = "5/h"
+    code_number_place_burst: Annotated[Burst, Meta(description="At once.")] = 3
+    code_number_rate: Annotated[
+        Rate,
+        Meta(
+            description="One-time codes sent to a phone number at the request of addresses that have not logged in "
+            "with it in the last 30 days. An address that has is not counted here."
+        ),
+    ] = "20/d"
+    code_number_burst: Annotated[Burst, Meta(description="At once.")] = 10
+    code_prefix_rate: Annotated[
+        Rate, Meta(description="One-time codes sent to phone numbers that share their first seven digits.")
+    ] = "20/h"
+    code_prefix_burst: Annotated[Burst, Meta(description="At once.")] = 20
     code_tenant_rate: Annotated[
-        Rate, Meta(description="One-time codes of a tenant: the bound on what a flood of them costs.")
-    ] = "10/s"
-    code_tenant_burst: Annotated[Burst, Meta(description="At once.")] = 100
+        Rate,
+        Meta(
+            description="One-time codes of a tenant; the same again for addresses that have logged in with the number "
+            "before. Bounds what a flood costs. A tenant can have its own: `tidings tenant set --rate code=…`."
+        ),
+    ] = "100/h"
+    code_tenant_burst: Annotated[Burst, Meta(description="At once.")] = 50
+    code_installation_rate: Annotated[
+        Rate,
+        Meta(
+            description="One-time codes of all tenants; the same again for addresses that have logged in with the "
+            "number before."
+        ),
+    ] = "5000/d"
+    code_installation_burst: Annotated[Burst, Meta(description="At once.")] = 1_000
     redeem_address_rate: Annotated[
         Rate, Meta(description="Tries to log in with a code, from an address.")
     ] = "60/h"
