@@ -3,7 +3,7 @@
 import json
 import socket
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from http.client import HTTPConnection
 
 SOURCE = "127.0.0.2"
@@ -60,3 +60,52 @@ def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
             notice = {"uids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
             statuses[name].add(ask(port, bearer, "POST", f"/v1/inboxes/{name}/notices", notice))
     return {name: sorted(seen) for name, seen in statuses.items()}
+
+
+def idle_connections(seconds: float, port: int, count: int) -> int:
+    """Hold `count` connections: half silent, half idle after one anonymous request; return how often one was lost."""
+    ends_at, held, lost = time.monotonic() + seconds, list[socket.socket](), 0
+    while time.monotonic() < ends_at:
+        while len(held) < count:
+            held.append(connect(port))
+            if len(held) % 2:
+                held[-1].sendall(b"GET /v1/me HTTP/1.1\r\nHost: x\r\n\r\n")
+        for client in [*held]:
+            if _is_closed(client):
+                client.close()
+                held.remove(client)
+                lost += 1
+        time.sleep(0.01)
+    return lost
+
+
+def _is_closed(client: socket.socket) -> bool:
+    client.settimeout(0)
+    try:
+        return client.recv(65_536) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def bad_credentials(seconds: float, port: int) -> dict[int, int]:
+    """Try forged credentials from the honest client's own address; count the answers by status."""
+    ends_at, statuses = time.monotonic() + seconds, Counter[int]()
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    while time.monotonic() < ends_at:
+        connection.request("GET", "/v1/me", headers={"Authorization": "Bearer tidings_sk.forged"})
+        answer = connection.getresponse()
+        answer.read()
+        statuses[answer.status] += 1
+    return dict(statuses)
+
+
+def groups(seconds: float, port: int, bearer: str) -> dict[int, int]:
+    """Create groups of a hundred members who do not exist; count the answers by status."""
+    ends_at, statuses = time.monotonic() + seconds, Counter[int]()
+    while time.monotonic() < ends_at:
+        body = {"name": "x", "members": [f"nobody-{number}" for number in range(99)]}
+        key = {"Idempotency-Key": f"{time.monotonic_ns()}", "Tidings-User": "mallory"}
+        statuses[ask(port, bearer, "POST", "/v1/groups", body, **key)] += 1
+    return dict(statuses)

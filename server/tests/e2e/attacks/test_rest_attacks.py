@@ -62,3 +62,19 @@ async def test_schemas_that_explode(start: Start, evil: str) -> None:
         "set costly": [200],
         "costly": [422],
     }
+
+
+async def test_idle_connections_that_fill_the_process(start: Start) -> None:
+    api = start(**UNLIMITED, TIDINGS_API_MAX_CONNECTIONS="20")
+    given = {"port": api.api_port, "count": 20}
+    attacked = await withstand(Attack(rest.idle_connections, given), honest_of(api))
+    assert attacked.achieved > 0, "idle connections without a credential make room"
+
+
+async def test_bad_credentials_from_the_same_address(start: Start) -> None:
+    limits = {"TIDINGS_LIMITS_ADDRESS_RATE": "20/s", "TIDINGS_LIMITS_ADDRESS_BURST": "40"}
+    users = {name: value for name, value in UNLIMITED.items() if "ADDRESS" not in name}
+    api = start(**users, **limits)
+    attack = Attack(rest.bad_credentials, {"port": api.api_port}, pause_s=0.1)
+    attacked = await withstand(attack, honest_of(api))
+    assert attacked.achieved["429"] > attacked.achieved["401"] > 0
