@@ -17,13 +17,10 @@ type Stays = dict[UserId, list[Interval]]
 
 
 def logs(town: Town) -> dict[ChatId, Log]:
-    """Without what stands beside them: reactions have partitions of their own."""
-    found = {}
-    for name, log in town.tables.rows["messages"].partitions.items():
-        chat = name.partition("#")[2]
-        if "#" not in chat:
-            found[ChatId(chat)] = dict(sorted(log.items()))
-    return found
+    """Return each chat's entries. Partitions beside the log (reactions, ephemeral content) have a longer key."""
+    partitions = town.tables.rows["messages"].partitions
+    found = {name.partition("#")[2]: log for name, log in partitions.items()}
+    return {ChatId(chat): dict(sorted(log.items())) for chat, log in found.items() if "#" not in chat}
 
 
 def stays_in(log: Log) -> Stays:

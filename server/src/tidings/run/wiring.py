@@ -16,7 +16,7 @@ from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code
 from tidings.limits.limit import Limiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.store import RedisBuckets
+from tidings.limits.store import RedisBuckets, RedisPlaces
 from tidings.messages.append import Appends
 from tidings.messages.change import Change, Permits
 from tidings.messages.history import History
@@ -39,14 +39,14 @@ from tidings.run.held import Held
 from tidings.run.installation.watch import WatchedEpoch
 from tidings.run.keys import kms_of, policy_of
 from tidings.run.options import dynamo_endpoint, kafka_connection, limit_policies, pauses, redis_options
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.tables.items.accounts import LEASE
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.keys import KeyRing
 from tidings.tenants.ports import Kms
 from tidings.tenants.store import DynamoKeyStore
 
-BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses)
+BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses, *production.ENGINES)
 """What `refuse_faulty` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 
@@ -138,6 +138,10 @@ def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
         lambda: {"allowed": counts.allowed, "refused": counts.refused, "local": counts.local},
     )
     return made
+
+
+def known_places(settings: Settings, redis: Redis) -> RedisPlaces:
+    return RedisPlaces(redis, timeout_s=settings.limits.timeout_s)
 
 
 @dataclass(frozen=True, slots=True)
