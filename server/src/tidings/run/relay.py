@@ -93,7 +93,7 @@ def join(settings: Settings, host: Host, engines: wiring.Engines, beside: Beside
         clock=host.clock,
         tell=Telling(),
         times=Times(lease_s=given.lease_s, discover_s=given.discover_s, max_waiting=given.max_waiting),
-        pace=Pace(busy_s=given.read_every_s, idle_s=given.read_every_s),
+        pace=Pace(busy_s=given.read_every_s, idle_s=given.idle_every_s),
         pauses=host.pauses,
     )
 
