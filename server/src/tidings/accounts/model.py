@@ -26,7 +26,8 @@ class Scope(StrEnum):
 class Principal(Struct, frozen=True, kw_only=True):
     """Whom a request comes from. The tenant comes from here alone, never from a path or a body.
 
-    `user` None: the tenant's own server, by API key; `scopes` says what it may do.
+    `user` None: the tenant's own server, by API key; `scopes` says what it may do. `signed_by`: the `kid` of the
+    tenant's signing key, for tokens of the tenant's own server.
     """
 
     tenant: TenantId
@@ -34,4 +35,6 @@ class Principal(Struct, frozen=True, kw_only=True):
     device: DeviceId | None = None
     session: SessionId | None = None
     scopes: frozenset[Scope] = frozenset()
+    issued_at_ms: int | None = None
     expires_at_ms: int | None = None
+    signed_by: str | None = None

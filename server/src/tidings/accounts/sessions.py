@@ -97,11 +97,14 @@ class Sessions:
 
     async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
         """False: there is none such of this user's."""
-        return await self._world.rows.delete(tenant, session, user)
+        return await self._world.rows.delete(tenant, session, user, self._world.clock.now_ms())
 
     async def revoke_all(self, tenant: TenantId, user: UserId) -> int:
-        """The epoch first: it ends also what the index does not show yet. Then the rows, to tidy up: how many."""
-        if not await self._world.users.end_sessions(tenant, user):
+        """End all sessions, and refuse tokens of the tenant's server that were issued before; return how many rows.
+
+        The epoch goes up first: it ends also what the index does not show yet. Deleting the rows only tidies up.
+        """
+        if not await self._world.users.end_sessions(tenant, user, self._world.clock.now_ms()):
             raise not_found(user)
         # not the ones of the new epoch: who logs in again while this runs stays
         confirmed = await self._world.users.confirm(tenant, user)
@@ -139,14 +142,17 @@ class Sessions:
             _log.warning(
                 "a refresh token was used twice: session %s of %s/%s ends", row.session, row.tenant, row.user
             )
-            await self._world.rows.delete(row.tenant, row.session, row.user)
+            await self._end(row)
         raise refused()
 
     async def _check_is_on(self, row: Session) -> None:
         user = await self._world.users.confirm(row.tenant, row.user)
         if user is None or not is_on(row, user, self._world.clock.now_ms()):
-            await self._world.rows.delete(row.tenant, row.session, row.user)
+            await self._end(row)
             raise refused()
+
+    async def _end(self, row: Session) -> None:
+        await self._world.rows.delete(row.tenant, row.session, row.user, self._world.clock.now_ms())
 
     async def _grant(self, row: Session, secret: bytes, mac: Mac) -> Grant:
         access = self._world.access
@@ -171,4 +177,5 @@ class Sessions:
 
 
 def is_on(row: Session, user: User, now_ms: int) -> bool:
-    return row.epoch == user.sessions_epoch and now_ms < row.expires_at_ms
+    is_current = row.epoch == user.sessions_epoch and now_ms < row.expires_at_ms
+    return is_current and user.suspended_at_ms is None

@@ -61,14 +61,14 @@ class Desk(Protocol):
 class Visit:
     """One connection's calls. It knows who calls from the moment in which `connect` was answered."""
 
-    __slots__ = ("_address", "_desk", "_dispatch", "_principal", "caller", "key", "seat")
+    __slots__ = ("_address", "_desk", "_dispatch", "caller", "key", "principal", "seat")
 
     def __init__(self, dispatch: Dispatch, address: str = "", desk: Desk | None = None) -> None:
         self._dispatch = dispatch
         self._address = address
         self._desk = desk
         self.seat: Seat | None = None
-        self._principal: Principal | None = None
+        self.principal: Principal | None = None
         self.caller: Caller | None = None
         self.key: DeviceKey | None = None
 
@@ -89,7 +89,7 @@ class Visit:
         if self.caller is None:
             raise TidingsError(Code.CREDENTIAL_INVALID, "Nobody has connected here.")
         if type(request) is not Resume:
-            await self._count(self._principal)
+            await self._count(self.principal)
         if self._desk is not None and self.seat is not None:
             if isinstance(request, Resume):
                 return await self._desk.resume(self.seat, request, self.caller.epoch)
@@ -144,7 +144,7 @@ class Visit:
                 "The credential is not a user's.",
                 hint="Servers of a tenant use REST; a socket is one device of one user.",
             )
-        self._principal = principal
+        self.principal = principal
         self.caller = Caller(principal.tenant, principal.user, self._dispatch.epoch())
         # which device it is says the credential, if it knows; else the device; else it gets a name here
         device = principal.device or DeviceId(asked.device or new_ulid())

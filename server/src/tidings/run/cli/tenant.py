@@ -1,7 +1,7 @@
-"""`tidings tenant create | show | set | rotate-content-key | key … | api-key …`."""
+"""`tidings tenant create | list | show | set | rotate-content-key | key … | api-key …`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypedDict, Unpack
 
 import click
@@ -12,6 +12,7 @@ from rich.table import Table
 from tidings.accounts.reach import Reach, url_fault
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
 from tidings.run.accounts import open_tables
 from tidings.run.cli.tenant_keys import api_key, key
 from tidings.run.keys import open_keys
@@ -37,6 +38,8 @@ class _Given(TypedDict):
     audience: tuple[str, ...]
     jwks_url: str | None
     skew_s: int | None
+    issuer: str | None
+    typ: str | None
     phone_login: bool | None
     push_previews: bool | None
     rate: tuple[str, ...]
@@ -50,6 +53,8 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--audience", multiple=True, help="Tokens must be meant for one of these."),
             click.option("--jwks-url", help="Where the tenant publishes its keys; `none` takes it away."),
             click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
+            click.option("--issuer", help="Tokens must have this `iss`; `none` takes any."),
+            click.option("--typ", help="Tokens must have this `typ` in their header; `none` takes any."),
             click.option(
                 "--phone-login/--no-phone-login", default=None, help="Users may come by phone code."
             ),
@@ -85,6 +90,18 @@ def create(tenant: str, **given: Unpack[_Given]) -> None:
 def show(tenant: str) -> None:
     """What TENANT has set."""
     _show(asyncio.run(_with_tenants(lambda tenants: tenants.read(tenant))))
+
+
+@group.command(name="list")
+def list_() -> None:
+    """List the ids of all tenants."""
+
+    async def act() -> Sequence[TenantId]:
+        async with open_tables(load().settings.dynamo) as client:
+            return await Tenants(DynamoTenantStore(client), SystemClock()).list()
+
+    for tenant in asyncio.run(act()):
+        click.echo(tenant)
 
 
 @group.command(name="set")
@@ -129,6 +146,8 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
             audiences=given["audience"] or tokens.audiences,
             jwks_url=tokens.jwks_url if given["jwks_url"] is None else _url(given["jwks_url"]),
             skew_s=tokens.skew_s if given["skew_s"] is None else given["skew_s"],
+            issuer=_or_none(given["issuer"], tokens.issuer),
+            typ=_or_none(given["typ"], tokens.typ),
         ),
         has_phone_login=settings.has_phone_login if given["phone_login"] is None else given["phone_login"],
         rates=_rates(settings.rates, given["rate"]),
@@ -136,6 +155,10 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
         if given["push_previews"] is None
         else PushSettings(has_previews=given["push_previews"]),
     )
+
+
+def _or_none(given: str | None, before: str | None) -> str | None:
+    return before if given is None else None if given == "none" else given
 
 
 def _url(text: str) -> str | None:
@@ -177,6 +200,8 @@ def _show(tenant: Tenant) -> None:
     table.add_row("audiences", ", ".join(tokens.audiences))
     table.add_row("JWKS URL", tokens.jwks_url or "-")
     table.add_row("clock skew", f"{tokens.skew_s} s")
+    table.add_row("issuer", tokens.issuer or "any")
+    table.add_row("typ", tokens.typ or "any")
     table.add_row("phone login", "on" if settings.has_phone_login else "off")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
     for whom in RateOverrides.__struct_fields__:
