@@ -3,6 +3,7 @@
 import base64
 import re
 import secrets
+from collections.abc import Sequence
 
 from tidings.accounts.records import ChallengeId, Phone
 from tidings.kernel.errors import Code, TidingsError
@@ -26,6 +27,15 @@ def phone_of(text: str) -> Phone:
             "This is not a phone number in E.164.", "Write `+`, the country, the number: +4915123456789."
         )
     return Phone(text)
+
+
+def check_is_served(phone: Phone, prefixes: Sequence[str]) -> None:
+    """Refuse a number by its first digits alone, so that the answer says nothing about the number itself."""
+    if not phone.startswith(tuple(prefixes)):
+        raise invalid(
+            "Codes are not sent to numbers of this country.",
+            "An operator sets where codes are sent: `tidings tenant set --phone-prefix`.",
+        )
 
 
 def new_code() -> str:

@@ -16,6 +16,9 @@ PART: Final = r'^[!"$-)+-.0-~]+$'
 
 USER_PART: Final = _USER_ID
 
+SHOWN: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]*$"
+"""A line for people: no control characters and nothing that turns the direction of the text around it."""
+
 E164: Final = r"^\+[1-9][0-9]{6,14}$"
 
 CLIENT_KEY_CHARS: Final = 48

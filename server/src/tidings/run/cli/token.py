@@ -18,6 +18,7 @@ from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.accounts import open_accounts, open_tables
 from tidings.run.cli.durations import DURATION
+from tidings.run.cli.output import echo
 from tidings.run.cli.tenant_keys import read_jwk
 from tidings.run.settings.load import load
 
@@ -47,7 +48,7 @@ def mint(*, tenant: str, user: str, file: TextIO, life_s: int, audience: str, de
     if device is not None:
         claims["device"] = check_device_id(device)
     try:
-        click.echo(sign(claims, read_jwk(file)))
+        echo(sign(claims, read_jwk(file)))
     except (BadKeyError, JoseError, ValueError) as error:
         raise TidingsError(Code.REQUEST_INVALID, f"This key can't sign: {error}.") from error
 
@@ -79,10 +80,10 @@ async def _examine(text: str) -> Principal:
 
 
 def _show(principal: Principal) -> None:
-    click.echo(f"ok: tenant {principal.tenant}")
+    echo(f"ok: tenant {principal.tenant}")
     if principal.user is None:
-        click.echo(f"API key of a server, may do: {', '.join(sorted(principal.scopes)) or 'nothing'}")
+        echo(f"API key of a server, may do: {', '.join(sorted(principal.scopes)) or 'nothing'}")
         return
-    click.echo(f"user {principal.user}" + (f", device {principal.device}" if principal.device else ""))
+    echo(f"user {principal.user}" + (f", device {principal.device}" if principal.device else ""))
     if principal.expires_at_ms is not None:
-        click.echo(f"until {time_text(principal.expires_at_ms)}")
+        echo(f"until {time_text(principal.expires_at_ms)}")

@@ -2,10 +2,10 @@
 
 import click
 import msgspec
-from rich.console import Console
 from rich.text import Text
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.run.cli.output import SafeConsole, echo_json
 from tidings.whereabouts.model import Outcome, Recipient, State, Trace
 
 EXITS = {Outcome.ON_ITS_WAY: 3, Outcome.UNKNOWN: 4}
@@ -37,7 +37,7 @@ def group(*, message: str, tenant: str | None, users: tuple[str, ...], is_json: 
     owner, name = _owner(message, tenant)
     found, cost = _search(owner, name, users)
     if is_json:
-        click.echo(msgspec.json.encode(_with_cost(found, cost) if has_cost else found))
+        echo_json(_with_cost(found, cost) if has_cost else found)
     else:
         _show(found)
         if has_cost:
@@ -89,7 +89,7 @@ def _with_cost(found: Trace, cost: Cost) -> Trace:
 
 
 def _show(found: Trace) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    console = SafeConsole(soft_wrap=True)
     console.print(Text(found.verdict, "bold"))
     for name, value in _facts(found):
         console.print(Text.assemble((f"  {name:<11}", "dim"), value))
@@ -122,7 +122,7 @@ def _line(each: Recipient) -> Text:
 
 
 def _show_cost(cost: Cost) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    console = SafeConsole(soft_wrap=True)
     calls, units = sum(each[0] for each in cost.values()), sum(each[1] for each in cost.values())
     console.print(Text(f"read with {calls} calls, {units:g} read units, no writes", "dim"))
     for name, (count, read) in sorted(cost.items()):

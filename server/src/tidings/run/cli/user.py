@@ -4,10 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import click
-import msgspec
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Session, User
@@ -17,6 +13,7 @@ from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.opening import open_client
+from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json
 from tidings.run.people import People, open_people
 from tidings.run.settings.load import load
 
@@ -134,7 +131,7 @@ async def _found(
 def suspend(tenant: str, user: str) -> None:
     """Refuse every credential of USER and close their sockets, everywhere within 10 s."""
     _run(lambda people: people.users.suspend(TenantId(tenant), check_user_id(user), is_on=True))
-    click.echo(f"ok: {user} is suspended")
+    echo(f"ok: {user} is suspended")
 
 
 @group.command()
@@ -143,7 +140,7 @@ def suspend(tenant: str, user: str) -> None:
 def unsuspend(tenant: str, user: str) -> None:
     """Let USER in again."""
     _run(lambda people: people.users.suspend(TenantId(tenant), check_user_id(user), is_on=False))
-    click.echo(f"ok: {user} is no longer suspended")
+    echo(f"ok: {user} is no longer suspended")
 
 
 @group.command()
@@ -154,7 +151,7 @@ def sessions(tenant: str, user: str, *, as_json: bool) -> None:
     """Where USER is logged in. A login of this very moment may be missing."""
     found = _run(lambda people: people.sessions.list(TenantId(tenant), check_user_id(user)))
     if as_json:
-        _print_json([_session_fields(session) for session in found])
+        echo_json([_session_fields(session) for session in found])
     else:
         _show_sessions(found)
 
@@ -179,9 +176,9 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
 
     ended = _run(act)
     if as_json:
-        _print_json({"ended": ended})
+        echo_json({"ended": ended})
     else:
-        click.echo(f"ok: {ended} sessions ended")
+        echo(f"ok: {ended} sessions ended")
 
 
 def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
@@ -207,32 +204,32 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
 def _show_user(user: User, *, as_json: bool) -> None:
     fields = _user_fields(user)
     if as_json:
-        _print_json(fields)
+        echo_json(fields)
         return
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = SafeTable()
     for name, value in fields.items():
         table.add_row(name.replace("_", " "), "-" if value is None else str(value))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 def _show_found(found: Sequence[User], *, as_json: bool) -> None:
     if as_json:
-        _print_json([_user_fields(user) for user in found])
+        echo_json([_user_fields(user) for user in found])
         return
-    table = Table("user", "name", "phone", "since", "suspended", box=None, pad_edge=False)
+    table = SafeTable("user", "name", "phone", "since", "suspended")
     for user in found:
         shown = _user_fields(user)
         names = ("user", "display_name", "phone", "created_at", "suspended_at")
-        table.add_row(*(Text(shown[name] or "-") for name in names))
-    Console().print(table)
+        table.add_row(*(shown[name] or "-" for name in names))
+    SafeConsole().print(table)
 
 
 def _show_sessions(found: Sequence[Session]) -> None:
-    table = Table("session", "device", "name", "since", "last refreshed", box=None, pad_edge=False)
+    table = SafeTable("session", "device", "name", "since", "last refreshed")
     for session in found:
         shown = _session_fields(session)
         table.add_row(*(shown[name] for name in ("session", "device", "name", "created_at", "refreshed_at")))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 def _user_fields(user: User) -> dict[str, str | None]:
@@ -258,7 +255,3 @@ def _session_fields(session: Session) -> dict[str, str]:
         "refreshed_at": time_text(session.refreshed_at_ms),
         "expires_at": time_text(session.expires_at_ms),
     }
-
-
-def _print_json(value: object) -> None:
-    click.echo(msgspec.json.encode(value).decode())
