@@ -19,8 +19,6 @@ class Scope(StrEnum):
     """Make, change and read users; end their sessions."""
     NOTICES = "notices"
     """Set up inboxes; send, change and recall notices; look after their jobs and into users' inboxes."""
-    TENANT = "tenant"
-    """Change the tenant's settings and keys."""
 
 
 class Principal(Struct, frozen=True, kw_only=True):

@@ -297,7 +297,7 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     for who, bearer in ring.unfit.items():
         yield who, bearer, None, UNKNOWN
     yield "a server without a scope", ring.server(tenant), None, {400, 403}
-    yield "a server without the scope for it", ring.server(tenant, Scope.TENANT), ANNA, BARRED
+    yield "a server without the scope for it", ring.server(tenant), ANNA, BARRED
     yield "a user in another's name", ring.user(tenant, DORA), ANNA, BARRED
     yield "another tenant's user of the same name", ring.user(other, ANNA), None, FROM_ELSEWHERE[reach]
     acting = ring.server(other, Scope.ACT_AS_USER)
