@@ -1,4 +1,4 @@
-"""`tidings tenant create | list | show | set | rotate-content-key | key … | api-key …`."""
+"""`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | key … | api-key …`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,11 +14,13 @@ from tidings.kernel.ids import TenantId
 from tidings.run.accounts import open_tables
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.cli.tenant_keys import api_key, key
-from tidings.run.keys import open_keys
+from tidings.run.keys import kms_of, open_keys
+from tidings.run.people import signing_policy
 from tidings.run.settings.load import load
 from tidings.tenants.model import PushSettings, Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
 from tidings.tenants.settings import Tenants
-from tidings.tenants.store import DynamoTenantStore
+from tidings.tenants.signing import SigningPolicy, SigningRing
+from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 
 _DEFAULT = "default"
 _NONE = "none"
@@ -131,6 +133,28 @@ def rotate_content_key(tenant: str) -> None:
     version = asyncio.run(_rotate(tenant))
     within_s = load().settings.encryption.refresh_s
     echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
+
+
+@group.command(name="rotate-access-key")
+@click.argument("tenant")
+def rotate_access_key(tenant: str) -> None:
+    """Sign TENANT's access tokens with a new key, for example because a process was broken into.
+
+    The new key signs once every process knows it; the old one is believed for one more token's life.
+    """
+    version, policy = asyncio.run(_rotate_access(tenant))
+    echo(
+        f"ok: access key {version} signs within {policy.announced_s:g} s; "
+        f"tokens of the old one are refused {policy.token_life_s:g} s later"
+    )
+
+
+async def _rotate_access(tenant: str) -> tuple[int, SigningPolicy]:
+    settings, clock = load().settings, SystemClock()
+    policy = signing_policy(settings)
+    async with open_tables(settings.dynamo) as client, kms_of(settings) as kms:
+        known = await Tenants(DynamoTenantStore(client), clock).read(tenant)
+        return await SigningRing(DynamoKeyStore(client), kms, clock, policy).rotate(known.id), policy
 
 
 async def _rotate(tenant: str) -> int:

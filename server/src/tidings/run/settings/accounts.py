@@ -79,6 +79,14 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
     session_idle_days: Annotated[
         int, Meta(description="A session that is not refreshed for so long is over.", ge=1, le=3650)
     ] = 60
+    session_max_days: Annotated[
+        int,
+        Meta(
+            description="A session is over so long after its login, however often it is refreshed.",
+            ge=1,
+            le=3650,
+        ),
+    ] = 365
     session_check_s: Annotated[
         float,
         Meta(
