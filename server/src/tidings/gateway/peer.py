@@ -123,9 +123,9 @@ class Peer:
 
     def _enter(self) -> None:
         """From here on what is pushed to the device is noted; it is sent when it has resumed."""
-        if self.visit.key is None:
+        if self.visit.key is None or self.visit.principal is None:
             return
-        seat = self._seat = self.visit.seat = Seat(self.visit.key, self)
+        seat = self._seat = self.visit.seat = Seat(self.visit.key, self, self.visit.principal)
         if self._shared.routed is not None:
             self._shared.routed.entered(seat)
         before = self._shared.hub.enter(seat.key, seat)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol, final
 
+from tidings.accounts.model import Principal
 from tidings.gateway.pace import Pace
 from tidings.gateway.signs.looks import Looks
 from tidings.gateway.socket.ports import Socket
@@ -120,6 +121,7 @@ class Seat:
         "looks",
         "pace",
         "places",
+        "principal",
         "returned",
         "rooms",
         "stirred",
@@ -128,9 +130,10 @@ class Seat:
         "wants_again",
     )
 
-    def __init__(self, key: DeviceKey, connected: Connected) -> None:
+    def __init__(self, key: DeviceKey, connected: Connected, principal: Principal | None = None) -> None:
         self.key = key
         self.connected = connected
+        self.principal = principal or Principal(tenant=key.tenant, user=key.user, device=key.device)
         self.epoch = 0
         self.is_routed = False
         self.is_live = False

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NoReturn
 
+from tidings.accounts.credentials import Credentials
 from tidings.accounts.phone import PhoneLogin
+from tidings.accounts.revocations import Revocation, RevocationWatch
+from tidings.accounts.store.revocations import DynamoRevocations
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
@@ -86,8 +89,10 @@ class Joined:
         epoch = self.engines.epoch
         cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
+        credentials = credentials_of(self.accounts, people)
+        self._watch(credentials)
         return Services(
-            credentials=credentials_of(self.accounts, people),
+            credentials=credentials,
             chats=cases.manage,
             look=Look(DynamoShelf(client, cases.rows)),
             send=cases.send,
@@ -104,6 +109,14 @@ class Joined:
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
+
+    def _watch(self, credentials: Credentials) -> None:
+        async def heard(revocations: Sequence[Revocation]) -> None:
+            for each in revocations:
+                credentials.forget(each)
+
+        watch = RevocationWatch(DynamoRevocations(self.engines.dynamo.it), self.host.clock, heard)
+        _ = self.host.tasks.spawn("revocations", watch.keep())
 
     def _notices(self) -> NoticeServices:
         engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices
