@@ -24,7 +24,6 @@ from e2e.attacks import child
 SECONDS = 3.0
 TRIES = 3
 SLOWER = 2.0
-_PAUSE_S = 0.01
 _TESTS = Path(__file__).parents[2]
 
 type Honest = Callable[[], Awaitable[None]]
@@ -37,6 +36,8 @@ class Attack:
     run: Callable[..., object]
     given: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = SECONDS
+    pause_s: float = 0.01
+    """Of the honest client between two requests."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ async def withstand(attack: Attack, honest: Honest) -> Round:
     for _ in range(TRIES):
         attacked = await _round(attack, honest)
         given = {"cpu_s": attacked.cpu_s}
-        control = await _round(Attack(child.burn, given, attack.seconds), honest)
+        control = await _round(Attack(child.burn, given, attack.seconds, attack.pause_s), honest)
         if attacked.p50_s <= SLOWER * control.p50_s:
             return attacked
         told.append(f"{attacked.p50_s * 1000:.1f} ms under attack, {control.p50_s * 1000:.1f} ms without")
@@ -79,7 +80,7 @@ async def _round(attack: Attack, honest: Honest) -> Round:
     try:
         assert await process.stdout.readline() == child.BEGUN
         ended = asyncio.ensure_future(process.communicate())
-        latencies = await _measured(honest, ended)
+        latencies = await _measured(honest, ended, attack.pause_s)
         output, _ = await ended
     finally:
         if process.returncode is None:
@@ -90,11 +91,11 @@ async def _round(attack: Attack, honest: Honest) -> Round:
     return Round(result["achieved"], result["cpu_s"], latencies)
 
 
-async def _measured(honest: Honest, until: "asyncio.Future[Any]") -> list[float]:
+async def _measured(honest: Honest, until: "asyncio.Future[Any]", pause_s: float) -> list[float]:
     latencies: list[float] = []
     while not until.done() or not latencies:
         began = time.perf_counter()
         await honest()
         latencies.append(time.perf_counter() - began)
-        await asyncio.sleep(_PAUSE_S)
+        await asyncio.sleep(pause_s)
     return latencies

@@ -11,6 +11,7 @@ from uvicorn.server import ServerState
 
 from tidings.run.edge import patience
 from tidings.run.edge.patience import Bounds, bounded
+from tidings.run.edge.shares import MAX_REFUSED, Room
 
 ROOM = 3
 
@@ -43,21 +44,22 @@ async def _app(scope: object, receive: object, send: object) -> None:
 
 
 async def test_how_many_are_waited_for_in_order_to_be_refused_is_bounded() -> None:
-    kind = bounded(Bounds(receive_s=30, max_connections=ROOM, docs_root="/"))
+    kind = bounded(Bounds(30, 75, "/", Room(ROOM, ROOM, ROOM)))
     config, state = Config(_app, http=kind, lifespan="off", log_config=None), ServerState()
     config.load()
-    wires = [Wire() for _ in range(ROOM + patience._CROWD + 2)]
+    wires = [Wire() for _ in range(ROOM + MAX_REFUSED + 2)]
     guests = [kind(config, state, {}) for _ in wires]
     for guest, wire in zip(guests, wires, strict=True):
         guest.connection_made(wire)
-    assert [wire.is_cut for wire in wires] == [False] * (ROOM + patience._CROWD) + [True] * 2
+        kind.shares.answer(guest)
+    assert [wire.is_cut for wire in wires] == [False] * (ROOM + MAX_REFUSED) + [True] * 2
     for guest in guests:
         guest.connection_lost(ConnectionResetError())
     assert state.connections == set()
 
 
 def guest_of(app: ASGI3Application) -> tuple[HttpToolsProtocol, Wire]:
-    kind = bounded(Bounds(receive_s=30, max_connections=ROOM, docs_root="/"))
+    kind = bounded(Bounds(30, 75, "/", Room(ROOM, ROOM, ROOM)))
     config = Config(app, http=kind, lifespan="off", log_config=None)
     config.load()
     guest, wire = kind(config, ServerState(), {}), Wire()

@@ -216,14 +216,14 @@ class Resuming:
         return [row for row in rows if row.known.joined is not None]
 
     async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
-        """Whose large chats can't be heard has no route either: he is to be found by the heartbeat, and resume."""
+        """Listen to large chats. The heartbeat compares those whose channel is not confirmed, and tries again."""
         if not large:
             return
         entering = [self._parts.rooms.enter(seat, chat) for chat in large]
         done = await asyncio.gather(*entering, return_exceptions=True)
-        for error in done:
+        for chat, error in zip(large, done, strict=True):
             if isinstance(error, RoutesAwayError):
-                seat.is_routed = False
+                seat.unheard[chat] = None
             elif isinstance(error, BaseException):
                 raise error
 

@@ -1,12 +1,13 @@
 """Bound the time, the size of heads and the number of connections, around uvicorn's protocol, which bounds none.
 
 A request that is incomplete after `receive_s` is answered 408; a head that is too large is answered 431. Both close
-the connection. Connections above the bound are answered 503; those that were open before are served.
+the connection. A connection for which there is no room (`shares`) is answered 503.
 """
 
 import asyncio
 from dataclasses import dataclass
 from http import HTTPStatus
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, ClassVar, override
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -14,11 +15,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from tidings.api import problems
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import new_ulid
+from tidings.limits.rules import place_of
+from tidings.run.edge.shares import Room, Shares
 
 _CROWDED_S = 2.0
 """Who is to be refused gets so long to ask: an answer before the question is lost on most clients."""
-_CROWD = 256
-"""So many are waited for in order to refuse them; who comes on top of that is cut off without a word."""
+_ANONYMOUS_S = 5
+"""Keep-alive of a connection that has shown no valid credential, or whose tenant is above its share."""
 _LINGER_S = 1.0
 """A refused client may still be sending. Closing at once would reset the connection and destroy the answer."""
 _LINGER_BYTES = 1024 * 1024
@@ -29,8 +32,10 @@ class Bounds:
     """`max_head_bytes` counts names and values of all headers, trailers of a chunked body included, and the URL."""
 
     receive_s: float
-    max_connections: int
+    keep_alive_s: int
     docs_root: str
+    room: Room
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     max_url_bytes: int = 8 * 1024
     max_head_bytes: int = 32 * 1024
     max_headers: int = 100
@@ -42,6 +47,7 @@ class _HeadTooLargeError(Exception):
 
 class _Patient(HttpToolsProtocol):
     bounds: ClassVar[Bounds]
+    shares: "ClassVar[Shares[_Patient]]"
     _timer: asyncio.TimerHandle | None = None
     _is_begun = _has_headers = _is_crowded = _is_head_too_large = _is_refused = False
     _headers_seen = _head_bytes = 0
@@ -51,15 +57,18 @@ class _Patient(HttpToolsProtocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
-        over = len(self.connections) - self.bounds.max_connections
-        self._is_crowded = over > 0
+        entry = self.shares.enter(self, self._place())
+        self._is_crowded = entry.is_refused
         self._arm()
-        if over > _CROWD:
+        if entry.is_cut:
             transport.abort()
+        if entry.leaves is not None:
+            entry.leaves.transport.abort()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
+        self.shares.leave(self)
         super().connection_lost(exc)
 
     @override
@@ -116,6 +125,7 @@ class _Patient(HttpToolsProtocol):
     @override
     def on_headers_complete(self) -> None:
         self._has_headers = True
+        self.shares.answer(self)
         if self._is_crowded:
             self.app = self._refuse_crowd
         super().on_headers_complete()
@@ -126,6 +136,26 @@ class _Patient(HttpToolsProtocol):
         self._unparsed_bytes = 0
         self._disarm()
         super().on_message_complete()
+
+    @override
+    def on_response_complete(self) -> None:
+        """Wait briefly for the next request of a connection that has shown no valid credential."""
+        call = self.cycle.scope.get("state", {}).get("call")
+        may_wait = self.shares.wait(self, None if call is None else call.tenant)
+        keep_alive_s = self.bounds.keep_alive_s
+        self.timeout_keep_alive = keep_alive_s if may_wait else min(keep_alive_s, _ANONYMOUS_S)
+        super().on_response_complete()
+
+    def _place(self) -> str | None:
+        """Whom the connection counts for. A trusted proxy is not one client."""
+        host = self.client[0] if self.client else ""
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return host
+        if any(address in proxies for proxies in self.bounds.proxies):
+            return None
+        return place_of(host)
 
     def _arm(self) -> None:
         wait_s = min(self.bounds.receive_s, _CROWDED_S) if self._is_crowded else self.bounds.receive_s
@@ -211,8 +241,9 @@ class _Patient(HttpToolsProtocol):
         await told(scope, receive, send)
 
 
-def bounded(given: Bounds) -> type[HttpToolsProtocol]:
+def bounded(given: Bounds) -> type[_Patient]:
     class Bounded(_Patient):
         bounds = given
+        shares = Shares(given.room)
 
     return Bounded
