@@ -56,7 +56,15 @@ def test_a_hostile_name_is_shown_as_text(space: Space, name: str) -> None:
     assert name.replace("\x1b", "").replace("\x07", "") in shown.output
 
 
+def test_a_tenant_that_does_not_exist_is_named() -> None:
+    for command in (("show", "nope", "anna"), ("end-sessions", "nope", "anna")):
+        failed = typed(*command).exception
+        assert isinstance(failed, TidingsError)
+        assert failed.message == "There is no tenant nope."
+
+
 def test_what_is_wrong_is_said(space: Space) -> None:
+    CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
     assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS
     assert fails_with(typed("create", space.tenant, "--phone", NUMBER)) is Code.PHONE_TAKEN
