@@ -52,7 +52,7 @@ BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets, *produc
 
 def run_api(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("api", process_options(settings), lambda host: compose(settings, host))
+    run("api", process_options(settings, "api"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:

@@ -109,7 +109,7 @@ BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing, *production.G
 
 def run_gateway(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("gateway", process_options(settings), lambda host: compose(settings, host))
+    run("gateway", process_options(settings, "gateway"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:

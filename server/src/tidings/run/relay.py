@@ -46,7 +46,7 @@ BUILDS = (*wiring.BUILDS, otlp_headers)
 
 def run_relay(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("relay", process_options(settings), lambda host: compose(settings, host))
+    run("relay", process_options(settings, "relay"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:

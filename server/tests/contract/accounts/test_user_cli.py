@@ -77,7 +77,15 @@ def test_users_are_listed_found_and_suspended(space: Space) -> None:
     assert fails_with(typed("suspend", space.tenant, "nobody")) is Code.USER_NOT_FOUND
 
 
+def test_a_tenant_that_does_not_exist_is_named() -> None:
+    for command in (("show", "nope", "anna"), ("end-sessions", "nope", "anna")):
+        failed = typed(*command).exception
+        assert isinstance(failed, TidingsError)
+        assert failed.message == "There is no tenant nope."
+
+
 def test_what_is_wrong_is_said(space: Space) -> None:
+    CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
     assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS
     assert fails_with(typed("create", space.tenant, "--phone", NUMBER)) is Code.PHONE_TAKEN

@@ -13,6 +13,7 @@ from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.opening import open_client
+from tidings.run.cli.missing import missing_tenant_named
 from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json
 from tidings.run.people import People, open_people
 from tidings.run.settings.load import load
@@ -195,6 +196,7 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
         async with (
             open_client(place.endpoint, place.region, place.table_prefix) as client,
             open_people(settings, client, clock) as people,
+            missing_tenant_named(client),
         ):
             return await act(people)
 
