@@ -68,7 +68,9 @@ async def list_chats(call: AsUser, asked: Annotated[ListAsked, Query()]) -> Chat
     ),
 )
 async def change_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSettings) -> None:
+    """The user's connected devices get the changed row."""
     await call.services.chat_list.set_flags(call.chat(chat), call.user, body.flags())
+    await call.services.own_rows.changed(call.chat(chat), call.user)
 
 
 @router.put(
