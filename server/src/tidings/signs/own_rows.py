@@ -21,7 +21,7 @@ class OwnRows:
         """
         try:
             found = await self._routes.of(chat.tenant, [user])
-            going = by_gateway(user, found.get(user, ()))
+            going = by_gateway(user, found.found.get(user, ()))
             sending = (
                 self._line.to_gateway(gateway, encode((RowChanged(chat.tenant, user, chat.chat, devices),)))
                 for gateway, devices in going.items()

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.ids import ClientKeyName, Position, UserName
+from tidings.api.schemas.ids import SHOWN, ClientKeyName, Position, UserName
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.chats.look import Looked
 from tidings.chats.model import ChatType, Membership
@@ -33,7 +33,10 @@ _MEMBER: JsonDict = {
 }
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
-Name = Annotated[str, Field(min_length=1, max_length=128, description="Shown to people.", examples=["Lunch"])]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=128, pattern=SHOWN, description="Shown to people.", examples=["Lunch"]),
+]
 RoleName = Literal["owner", "admin", "member"]
 
 
