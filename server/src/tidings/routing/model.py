@@ -108,6 +108,15 @@ class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
     devices: tuple[Addressee, ...]
 
 
+class RowChanged(Struct, frozen=True, array_like=True, tag="row_changed", gc=False):
+    """A user muted, pinned or archived a chat on one device: their connected devices get the row."""
+
+    tenant: TenantId
+    user: UserId
+    chat: ChatId
+    devices: tuple[Addressee, ...]
+
+
 class Noticed(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
     """A user's inbox changed, by these notices among others: who looks at it reads it anew. `has_more`: not all are named."""
 
@@ -127,7 +136,7 @@ class LogMoved(Struct, frozen=True, array_like=True, tag="log_moved", gc=False):
     amended: tuple[str, ...] = ()
 
 
-type Word = Push | Ring | Replaced | OwnRead | Noticed | LogMoved
+type Word = Push | Ring | Replaced | OwnRead | RowChanged | Noticed | LogMoved
 """What is said to a gateway."""
 
 

@@ -42,7 +42,7 @@ from tidings.run.options import (
 )
 from tidings.run.people import People, people_of, phone_login
 from tidings.run.settings import Settings, production
-from tidings.run.signs import telling, visibility
+from tidings.run.signs import own_rows, telling, visibility
 from tidings.signs.telling import Telling
 
 log = logs.get(__name__)
@@ -102,6 +102,7 @@ class Joined:
             marking=lists.marking,
             statuses=lists.statuses,
             visibility=visibility(client, self.engines.redis.it, self.host.clock),
+            own_rows=own_rows(self.engines.redis.it),
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,

@@ -72,6 +72,7 @@ EXAMPLES: dict[str, Example] = {
     "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
     "list_chats": Example("/v1/chats", reach=Reach.OWN),
     "change_chat_settings": Example("/v1/chats/{chat}/settings", {"is_pinned": True}),
+    "explain_unread": Example("/v1/chats/{chat}/unread/explain"),
     "mark_read": Example("/v1/chats/{chat}/read", {"sequence": 2}),
     "mark_delivered": Example("/v1/chats/{chat}/delivered", {"sequence": 2}),
     "list_blocks": Example("/v1/blocks", reach=Reach.OWN),
