@@ -3,7 +3,6 @@
 What is decided here and why is in docs/explanation/sessions.md.
 """
 
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,8 +30,7 @@ from tidings.accounts.users import not_found
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId, UserId, new_ulid
 from tidings.kernel.secrets import Secret
-
-_log = logging.getLogger(__name__)
+from tidings.kernel.security import SecurityEventKind, record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +95,16 @@ class Sessions:
 
     async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
         """False: there is none such of this user's."""
-        return await self._world.rows.delete(tenant, session, user)
+        is_ended = await self._world.rows.delete(tenant, session, user)
+        if is_ended:
+            record(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, subject=session)
+        return is_ended
 
     async def revoke_all(self, tenant: TenantId, user: UserId) -> int:
         """The epoch first: it ends also what the index does not show yet. Then the rows, to tidy up: how many."""
         if not await self._world.users.end_sessions(tenant, user):
             raise not_found(user)
+        record(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, reason="all sessions")
         # not the ones of the new epoch: who logs in again while this runs stays
         confirmed = await self._world.users.confirm(tenant, user)
         epoch = confirmed.sessions_epoch if confirmed else 0
@@ -136,9 +138,7 @@ class Sessions:
             await self._check_is_on(row)
             return await self._grant(row, following(presented, retry_key, mac), mac)
         if is_ours(presented, mac):
-            _log.warning(
-                "a refresh token was used twice: session %s of %s/%s ends", row.session, row.tenant, row.user
-            )
+            record(SecurityEventKind.REFRESH_REUSED, tenant=row.tenant, user=row.user, subject=row.session)
             await self._world.rows.delete(row.tenant, row.session, row.user)
         raise refused()
 

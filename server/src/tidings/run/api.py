@@ -16,6 +16,7 @@ from tidings.chats.store import DynamoShelf
 from tidings.jobs.store import KafkaChunks
 from tidings.kernel.secrets import Secret
 from tidings.limits.limit import Limiter
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
@@ -54,7 +55,12 @@ def run_api(settings: Settings) -> NoReturn:
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
-    accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
+    accounts = Held(
+        "accounts",
+        lambda: open_accounts(
+            settings.accounts, engines.dynamo.it, host.clock, AuthenticRows(engines.keys.it)
+        ),
+    )
     publisher = publishing.publisher(settings, host)
     gains = telling(settings, engines.redis, host)
 

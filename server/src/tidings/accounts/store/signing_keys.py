@@ -9,6 +9,7 @@ from tidings.accounts.store.failures import unread, unwritten
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.queries import Query
@@ -21,8 +22,9 @@ _PREFIX = "jwk#"
 
 
 class DynamoSigningKeyStore:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, rows: AuthenticRows) -> None:
         self._client = client
+        self._rows = rows
 
     async def list(self, tenant: TenantId, /) -> Sequence[SigningKey]:
         query = Query(
@@ -34,18 +36,24 @@ class DynamoSigningKeyStore:
             pages = [page async for page in self._client.pages(patterns.LIST_SIGNING_KEYS, query)]
         except DynamoError as error:
             raise unread(error) from error
-        return [_key_of(item) for page in pages for item in page.items]
+        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
+        return [_key_of(item) for item in items if item is not None]
 
     async def add(self, key: SigningKey, /) -> bool:
-        return await self._put(_row(key), "attribute_not_exists(tenant)", {})
+        return await self._put(key.tenant, _row(key), "attribute_not_exists(tenant)", {})
 
     async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
         row = _row(key) | {"not_after": time_text(not_after_ms)}
-        return await self._put(row, "jwk = :jwk", {":jwk": row["jwk"]})
+        return await self._put(key.tenant, row, "jwk = :jwk", {":jwk": row["jwk"]})
 
-    async def _put(self, row: dict[str, object], condition: str, values: dict[str, object]) -> bool:
+    async def _put(
+        self, tenant: TenantId, row: dict[str, object], condition: str, values: dict[str, object]
+    ) -> bool:
+        signed = await self._rows.sign(tenant, row)
         try:
-            await self._client.put(patterns.PUT_SIGNING_KEY, row, condition=condition, values=values or None)
+            await self._client.put(
+                patterns.PUT_SIGNING_KEY, signed, condition=condition, values=values or None
+            )
         except ConditionFailedError:
             return False
         except DynamoError as error:

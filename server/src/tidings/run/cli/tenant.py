@@ -12,6 +12,7 @@ from rich.table import Table
 from tidings.accounts.reach import Reach, url_fault
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.run.accounts import open_tables
 from tidings.run.cli.tenant_keys import api_key, key
 from tidings.run.keys import open_keys
@@ -120,13 +121,14 @@ def rotate_content_key(tenant: str) -> None:
 async def _rotate(tenant: str) -> int:
     settings, clock = load().settings, SystemClock()
     async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
-        known = await Tenants(DynamoTenantStore(client), clock).read(tenant)
+        known = await Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock).read(tenant)
         return await ring.rotate(known.id)
 
 
 async def _with_tenants(act: Callable[[Tenants], Awaitable[Tenant]]) -> Tenant:
-    async with open_tables(load().settings.dynamo) as client:
-        return await act(Tenants(DynamoTenantStore(client), SystemClock()))
+    settings, clock = load().settings, SystemClock()
+    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
+        return await act(Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock))
 
 
 def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:

@@ -17,6 +17,9 @@ SYSTEM = KeyTemplate("_system")
 INSTALLATION_KEY = KeyTemplate("installation")
 SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
 
+_MAC = Blob(32)
+"""Under the tenant's key, over all other attributes of the row: `platform/dynamo/authentic.py`."""
+
 USER_ROW = Item(
     "user",
     OWN_USER,
@@ -59,6 +62,7 @@ SESSION = Item(
         "refreshed_at": TIME,
         "expires_at": TIME,
         "ttl": SECONDS,
+        "mac": _MAC,
     },
     max_bytes=1024,
     holds="a login of a device and its refresh-token family",
@@ -70,7 +74,7 @@ TENANT_SETTINGS = Item(
     "settings",
     TENANT,
     SETTINGS_KEY,
-    {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9)},
+    {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9), "mac": _MAC},
     max_bytes=17 * 1024,
     holds="what the tenant has set",
 )
@@ -78,7 +82,7 @@ API_KEY = Item(
     "API key",
     TENANT,
     API_KEY_KEY,
-    {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME},
+    {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME, "mac": _MAC},
     max_bytes=1024,
     holds="hash and rights of an API key",
 )
@@ -86,7 +90,7 @@ SIGNING_KEY = Item(
     "signing key",
     TENANT,
     SIGNING_KEY_KEY,
-    {**_NAMED, "jwk": Blob(4096), "not_after": TIME},
+    {**_NAMED, "jwk": Blob(4096), "not_after": TIME, "mac": _MAC},
     max_bytes=5 * 1024,
     holds="a public key that the tenant's tokens are verified with",
 )
@@ -102,7 +106,7 @@ ONE_TIME_CODE = Item(
     "one-time code",
     CODE_KEY,
     CODE_SORT,
-    {"code_hash": Blob(32), "tries": Number(2), "ttl": SECONDS},
+    {"code_hash": Blob(32), "tries": Number(2), "ttl": SECONDS, "mac": _MAC},
     max_bytes=512,
     holds="a code that was sent out, until it is used; of the number only what the hash covers",
 )
