@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from email.message import Message
 from http.client import HTTPResponse
 from pathlib import Path
@@ -112,8 +112,10 @@ def bearer(tables_local: Tables, space: Space, tmp_path: Path) -> str:
     return make_tenant(tables_local, space, tmp_path)
 
 
-def make_tenant(tables: Tables, space: Space, directory: Path) -> str:
-    """A tenant's API key that may act as any user of it."""
+def make_tenant(
+    tables: Tables, space: Space, directory: Path, scopes: Sequence[Scope] = (Scope.ACT_AS_USER,)
+) -> str:
+    """A tenant's API key; without `scopes` one that may act as any user of it."""
 
     async def made() -> str:
         clock, tenant = SystemClock(), TenantId(space.tenant)
@@ -123,7 +125,7 @@ def make_tenant(tables: Tables, space: Space, directory: Path) -> str:
                 tenant, TenantSettings(name="Acme", has_phone_login=True, phone_prefixes=("+4",))
             )
             keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
-            issued = await keys.issue(tenant, "tests", [Scope.ACT_AS_USER])
+            issued = await keys.issue(tenant, "tests", list(scopes))
         return issued.text.reveal()
 
     return asyncio.run(made())

@@ -45,10 +45,11 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """`is_sign_up_open`: a number that nobody has becomes a user at its first login."""
+    """`is_sign_up_open`: a number that nobody has becomes a user at its first login. `sends_codes`: somebody does."""
 
     code_life_s: int = 600
     is_sign_up_open: bool = True
+    sends_codes: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,15 @@ class PhoneLogin:
         """Send a code. The work and the answer are the same whether anybody has the number or not.
 
         `address` is where the request came from. Raises `request_invalid` for a number outside the prefixes that the
-        tenant serves, `rate_limited`, and `credential_invalid` for a tenant without login by phone.
+        tenant serves, `rate_limited`, `credential_invalid` for a tenant without
+        login by phone, and `phone_login_off` where the installation sends no codes.
         """
+        if not self._policy.sends_codes:
+            raise TidingsError(
+                Code.PHONE_LOGIN_OFF,
+                "This installation sends no text messages, so nobody can log in by phone.",
+                hint="Log in with a token that your own server signs. Operators: set accounts.sms.",
+            )
         phone = phone_of(number)
         self._check(await self._world.limits.admit_request(tenant, address))
         check_is_served(phone, await self._prefixes(tenant))

@@ -20,8 +20,10 @@ from tidings.gateway.ports import InboxCases, Listing, Marking, NobodyAway, Queu
 from tidings.gateway.pushing.giving import Away, Giving
 from tidings.gateway.pushing.opening import Opening
 from tidings.gateway.pushing.rooms import Room, Rooms
+from tidings.gateway.resume.charges import Charge
+from tidings.gateway.resume.parts import Parts, ResumeOptions
 from tidings.gateway.resume.ranges import RangeOptions, Ranges
-from tidings.gateway.resume.run import Parts, ResumeOptions, Resuming
+from tidings.gateway.resume.run import Resuming
 from tidings.gateway.resume.sending import Sending
 from tidings.gateway.seat import NOT_SEEN, Seat
 from tidings.gateway.signs.desk import Signs, SignWorld
@@ -136,6 +138,7 @@ class Routed:
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat, push.entries[-1].sequence))
         self.giving.left_before = self._left_before
+        self.leases.unheard = lambda seat, chat: self._joins.add((seat, chat, 0))
 
     def start(self) -> None:
         self._listening = self._world.ears.at_gateway(self._world.gateway, self._hear)
@@ -153,8 +156,8 @@ class Routed:
         await self._removals.settled(within_s)
         await self.signs.settled(within_s)
 
-    async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed:
-        return await self.resuming(seat, asked, epoch)
+    async def resume(self, seat: Seat, asked: Resume, epoch: int, charge: Charge | None = None, /) -> Resumed:
+        return await self.resuming(seat, asked, epoch, charge)
 
     def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
         """Those of which nothing is known here: the slow way is to judge them."""
@@ -260,11 +263,8 @@ class Routed:
         """Pushed to a device that has left: its route goes, and if its user has no other he is away."""
         user, device, epoch = away.addressee
         await self._remove((DeviceKey(away.chat.tenant, user, device), epoch))
-        try:
-            others = await self._world.routes.of(away.chat.tenant, [user])
-        except RoutesAwayError:
-            return
-        if away.messages and user not in others:
+        others = await self._world.routes.of(away.chat.tenant, [user])
+        if away.messages and user not in others.unknown and user not in others.found:
             await self._world.unreached.tell(away.chat, user, away.messages)
 
     async def _join(self, job: tuple[Seat, ChatId, int]) -> None:
@@ -276,13 +276,14 @@ class Routed:
         seat, chat, last = job
         place = seat.places.get(chat)
         has_left = place is not None and place.position >= last and not place.is_member
+        seat.unheard.pop(chat, None)
         if chat in seat.rooms or has_left:
             return
         try:
             await self.rooms.enter(seat, chat)
         except RoutesAwayError:
-            seat.is_routed = False
-            return
+            # Only this chat can't be heard. It is compared now and tried again by the heartbeat.
+            seat.unheard[chat] = None
         await self._compare(seat.chat(chat), [seat])
 
     async def _catch_up(self, room: Room) -> None:

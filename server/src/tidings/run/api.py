@@ -39,13 +39,13 @@ from tidings.run.options import (
     trusted_proxies,
 )
 from tidings.run.people import People, people_of, phone_login
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.run.signs import telling, visibility
 from tidings.signs.telling import Telling
 
 log = logs.get(__name__)
 
-BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets)
+BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets, *production.API)
 
 
 def run_api(settings: Settings) -> NoReturn:

@@ -305,3 +305,9 @@ async def calls_of_asking(door: Door, number: str) -> dict[str, int]:
     before = counts(door, "calls")
     await door.ask(number)
     return dict(counts(door, "calls") - before)
+
+
+async def test_an_installation_that_sends_no_messages_says_so_and_makes_no_code(open_door: OpenDoor) -> None:
+    async with open_door(sends_codes=False) as door:
+        assert await code_of(door.ask()) is Code.PHONE_LOGIN_OFF
+        assert not door.sms.sent

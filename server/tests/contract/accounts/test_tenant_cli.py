@@ -20,6 +20,7 @@ type Run = Callable[..., Result]
 @pytest.fixture
 def run(tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDINGS_INSTALLATION", "development")
     monkeypatch.setenv("TIDINGS_DYNAMO_ENDPOINT", tables.url)
     monkeypatch.setenv("TIDINGS_DYNAMO_REGION", REGION)
     monkeypatch.setenv("TIDINGS_DYNAMO_TABLE_PREFIX", tables.prefix)

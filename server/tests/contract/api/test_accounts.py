@@ -105,6 +105,9 @@ def test_a_server_makes_users_who_keep_their_own_profile(play: Play) -> None:
         assert await server.code("POST", "/v1/users", {"id": BEN, "phone": NUMBER}) is Code.PHONE_TAKEN
         made = await server.ok("POST", "/v1/users", {})
         assert len(made["id"]) == 26
+        for hostile in ("\x1b[2JAnna", "Anna\nroot", "\x9b2J", "\u202eannA"):
+            refused = await anna.code("PATCH", "/v1/me", {"display_name": hostile})
+            assert refused is Code.REQUEST_INVALID
         changed = await anna.ok("PATCH", "/v1/me", {"avatar_uri": "https://img.example.com/a.png"})
         assert (changed["display_name"], changed["avatar_uri"]) == ("Anna", "https://img.example.com/a.png")
         assert (await server.ok("PATCH", f"/v1/users/{ANNA}", {"avatar_uri": None})).get("avatar_uri") is None

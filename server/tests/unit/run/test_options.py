@@ -27,7 +27,9 @@ class Given:
     directory: Path
 
     def settings(self, **more: str) -> Settings:
-        environ = {f"TIDINGS_{name}": value for name, value in more.items()}
+        environ = {"TIDINGS_INSTALLATION": "development"} | {
+            f"TIDINGS_{name}": value for name, value in more.items()
+        }
         return load(environ, self.directory).settings
 
 

@@ -2,7 +2,6 @@
 
 import getpass
 import logging
-import sys
 from datetime import UTC, datetime
 from typing import Final, override
 
@@ -10,6 +9,7 @@ import click
 import msgspec
 
 from tidings.kernel.security import FIELDS, LOGGER, OPERATOR, SecurityEventKind, record
+from tidings.run.cli.output import echo
 
 _READING: Final = frozenset(
     {"show", "list", "plan", "check", "doc", "watch", "explain", "estimate", "sessions", "find", "status"}
@@ -27,7 +27,7 @@ class _Lines(logging.Handler):
         at = datetime.fromtimestamp(record.created, UTC)
         line = {"time": at, "level": "info", "event": record.getMessage(), "process": "command"}
         fields: dict[str, object] = getattr(record, FIELDS, {})
-        sys.stderr.write(msgspec.json.encode({**line, **fields}).decode() + "\n")
+        echo(msgspec.json.encode({**line, **fields}).decode(), err=True)
 
 
 def announce(command: click.Command | None, words: list[str]) -> None:

@@ -6,14 +6,13 @@ from typing import TypedDict, Unpack
 
 import click
 from msgspec.structs import replace
-from rich.console import Console
-from rich.table import Table
 
 from tidings.accounts.reach import Reach, url_fault
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.run.accounts import open_tables
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.cli.tenant_keys import api_key, key
 from tidings.run.keys import open_keys
 from tidings.run.settings.load import load
@@ -115,7 +114,7 @@ def rotate_content_key(tenant: str) -> None:
     """Seal what TENANT writes from now on with a new key. What is stored stays as it is, and readable."""
     version = asyncio.run(_rotate(tenant))
     within_s = load().settings.encryption.refresh_s
-    click.echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
+    echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
 
 
 async def _rotate(tenant: str) -> int:
@@ -190,7 +189,7 @@ def _rate(text: str) -> Rate | None:
 
 def _show(tenant: Tenant) -> None:
     settings, tokens = tenant.settings, tenant.settings.tokens
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = SafeTable()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("tenant", tenant.id)
@@ -206,4 +205,4 @@ def _show(tenant: Tenant) -> None:
         said = "as the installation has it" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"
         table.add_row(f"rate per {whom}", said)
     table.add_row("version", f"{tenant.version}, of {time_text(tenant.updated_at_ms)}")
-    Console().print(table)
+    SafeConsole().print(table)

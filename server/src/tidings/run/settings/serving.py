@@ -83,14 +83,32 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = False
     keep_alive_s: Annotated[
-        int, Meta(description="An idle connection is closed after this; more than the load balancer's.", ge=1)
+        int,
+        Meta(
+            description="Idle time after which a connection is closed; set it above the load balancer's. "
+            "A connection that has shown no valid credential has 5 s, unless it is from `trusted_proxies`.",
+            ge=1,
+        ),
     ] = 75
     receive_s: Annotated[
         Seconds, Meta(description="A request that is not whole after this is answered 408.")
     ] = 30.0
     max_connections: Annotated[
-        int, Meta(description="Who comes when so many are open is answered 503.", ge=1)
+        int,
+        Meta(
+            description="Maximum number of open connections. Above it the oldest idle connection without a valid "
+            "credential is closed; if there is none, the new connection receives 503.",
+            ge=1,
+        ),
     ] = 10_000
+    max_connections_per_address: Annotated[
+        int,
+        Meta(
+            description="The same for one address (IPv6: one /64). Raise it if many clients share an address; "
+            "connections from `trusted_proxies` do not count.",
+            ge=1,
+        ),
+    ] = 500
     max_body_bytes: Annotated[int, Meta(description="A larger body is refused.", ge=1_024)] = 64 * 1024
     max_body_depth: Annotated[int, Meta(description="JSON nested deeper is refused.", ge=2, le=100)] = 16
     max_body_values: Annotated[int, Meta(description="JSON with more values is refused.", ge=16)] = 4_000
@@ -104,7 +122,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         str | None,
         Meta(
-            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset: nobody's."
+            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset or `none`: nobody's."
         ),
     ] = None
     docs_root: Annotated[
