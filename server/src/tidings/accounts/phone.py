@@ -125,13 +125,11 @@ class PhoneLogin:
         now_s = self._world.clock.now_ms() // 1000
         wanted = await self._world.codes.count_try(tenant, challenge, MAX_TRIES, now_s)
         if wanted is None:
-            record(SecurityEventKind.CODE_EXHAUSTED, tenant=tenant, subject=challenge)
+            record(SecurityEventKind.CODE_EXHAUSTED, tenant=tenant)
             raise refused()
         hashed = await self._hash(tenant, challenge, phone, answer.one_time_code)
         if not hmac.compare_digest(wanted, hashed):
-            record(
-                SecurityEventKind.CREDENTIAL_REFUSED, tenant=tenant, subject=challenge, reason="wrong code"
-            )
+            record(SecurityEventKind.CREDENTIAL_REFUSED, tenant=tenant, reason="wrong code")
             raise refused()
         if not await self._world.codes.redeem(tenant, challenge):
             raise refused()

@@ -86,7 +86,7 @@ class Joined:
 
     def services(self, requests: Telemetry) -> Services:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
-        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
+        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.engines.keys.it, self.host)
         told = publishing.told(self.publisher, self.host)
         lists = join_chat_lists(client, keys, self.host.clock, self.gains)
         epoch = self.engines.epoch
@@ -125,7 +125,9 @@ class Joined:
             people,
             keys=self.engines.keys.it,
             limits=PhoneLimits(
-                limiter, self.accounts.tenants, wiring.known_places(self.settings, self.engines.redis.it)
+                limiter,
+                self.accounts.tenants,
+                wiring.known_places(self.settings, self.engines.redis.it, self.engines.keys.it),
             ),
             tenants=PhoneTenants(self.accounts.tenants),
         )

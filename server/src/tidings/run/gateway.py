@@ -167,7 +167,7 @@ class Joined:
         epoch = self.engines.epoch
         cases = wiring.use_cases(client, keys, self.host.clock, told, self.lists.directs, epoch=epoch)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
-        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
+        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.engines.keys.it, self.host)
         return UseCases(
             credentials=credentials_of(self.accounts, people),
             send=cases.send,
