@@ -1,5 +1,6 @@
 """Says again what others say: echo_bot.py URL OUTBOX, with the token in TIDINGS_TOKEN.
 
+With a new outbox it answers nothing that was written before it came; what it missed while it was away, it answers.
 The outbox is a file: a bot that is killed and started again sends what it had not sent, and nothing twice.
 """
 
@@ -14,7 +15,7 @@ async def main(url: str, outbox: str) -> None:
     async with Client(url, os.environ["TIDINGS_TOKEN"], store=FileStore(outbox)) as client:
         async for event in client.events():
             match event:
-                case MessageAdded(chat, entry) if entry.by != client.user and entry.text:
+                case MessageAdded(chat, entry) if event.is_live and entry.by != client.user and entry.text:
                     _ = client.chat(chat).send(entry.text, reply_to=entry.sequence)
                 case SendRefused(chat, _, error):
                     print(f"not sent to {chat}: {error}")

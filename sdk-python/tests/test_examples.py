@@ -1,6 +1,7 @@
 """The examples, and the client of the tutorial, run: here against the scripted server."""
 
 import asyncio
+import json
 import os
 import re
 import sys
@@ -70,6 +71,45 @@ async def test_the_bot_says_again_what_others_say(tmp_path: Path) -> None:
         assert server.logs["g1"][1]["text"] == "hello"
         bot.terminate()
         await bot.communicate()
+
+
+async def test_a_bot_with_a_new_outbox_answers_nothing_old_and_what_it_missed(tmp_path: Path) -> None:
+    async with ScriptedServer(is_pushing=True) as server:
+        old = [server.told(server.add("g1", text=f"old {n}")) for n in range(3)]
+        server.before_resumed = [{"entries": {"chat": "g1", "after": 0, "up_to": 3, "entries": old}}]
+        outbox = str(tmp_path / "outbox")
+        bot = await started(EXAMPLES / "echo_bot.py", server.url, outbox)
+        await until(lambda: server.sockets)
+        server.add("g1", text="new")
+        await server.push_entry("g1", 4)
+        await until(lambda: len(server.logs["g1"]) == 5)
+        assert server.logs["g1"][4]["text"] == "new"
+        await until(lambda: "g1" in Path(outbox).read_text(errors="replace"))
+        bot.terminate()
+        await bot.communicate()
+
+
+async def test_the_block_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+    (block,) = re.findall(
+        r"^```python\n(import asyncio.*?)^```$",
+        (EXAMPLES.parent / "README.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    async with ScriptedServer(is_pushing=True) as server:
+        server.add("g1", text="before")
+        told = {"gateway": server.url, "users": {"anna": {"token": "anna"}}, "chats": {"direct": "g1"}}
+        (tmp_path / ".tidings" / "dev").mkdir(parents=True)
+        (tmp_path / ".tidings" / "dev" / "client.json").write_text(json.dumps(told))
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", block),
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert await asyncio.wait_for(process.stdout.readline(), 30) == b"at 2, after 1\n"
+        process.terminate()
+        await process.communicate()
 
 
 def test_the_how_to_shows_the_example_as_it_is() -> None:

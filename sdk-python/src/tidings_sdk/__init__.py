@@ -1,5 +1,6 @@
 """Tidings from Python: `Client`, its chats, and the events it gives."""
 
+from tidings_sdk import dev
 from tidings_sdk.chat import Chat
 from tidings_sdk.client import Client
 from tidings_sdk.connection import State
@@ -21,6 +22,7 @@ from tidings_sdk.events import (
     Event,
     MessageAdded,
     MessageChanged,
+    Origin,
     Presence,
     ReadElsewhere,
     Restored,
@@ -61,6 +63,7 @@ __all__ = [
     "NotSent",
     "Notice",
     "NoticePage",
+    "Origin",
     "OutboxFull",
     "Patience",
     "Presence",
@@ -82,4 +85,5 @@ __all__ = [
     "TypingChanged",
     "Unsettled",
     "WrongStore",
+    "dev",
 ]

@@ -2,9 +2,11 @@
 
 import ssl as tls
 from collections.abc import AsyncIterator
+from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, final
 
+from tidings_sdk import dev
 from tidings_sdk.chat import Chat
 from tidings_sdk.connection import State
 from tidings_sdk.credentials import Credentials, Provider
@@ -49,6 +51,20 @@ class Client:
         self._max_events = max_events
         self._max_outbox = max_outbox
         self._device: Device | None = None
+
+    @classmethod
+    def from_dev(
+        cls, user: str, *, store: Store | None = None, device: str | None = None, path: Path = dev.CLIENT
+    ) -> Self:
+        """Make a client of a user of the `tidings dev` that runs in this folder. Raises `NoDevServer`."""
+        told = dev.read(path)
+        if user not in told["users"]:
+            raise dev.NoDevServer(f"There is no user {user} here; there are {', '.join(told['users'])}.")
+
+        async def token() -> str:
+            return str(dev.read(path)["users"][user]["token"])
+
+        return cls(told["gateway"], token, store=store, device=device, proxy=None)
 
     async def __aenter__(self) -> Self:
         """Does not wait for the connection: what is sent before it stands waits in the outbox."""

@@ -13,6 +13,7 @@ from tidings_sdk.errors import NotSent, Refused, Stopped, TidingsError, Unsettle
 from tidings_sdk.events import LOG_EVENTS, Event, Restored, SendRefused, Sent, StateChanged, of_entry
 from tidings_sdk.feed import Feed
 from tidings_sdk.filling import Filling
+from tidings_sdk.first_sync import FirstSync
 from tidings_sdk.frames.connecting import Welcome
 from tidings_sdk.frames.notices import BroadcastNews, InboxNews
 from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
@@ -42,6 +43,7 @@ class Device:
         self._store = store
         self._owner = kept.owner
         self._positions = Positions(kept.positions)
+        self._first_sync = FirstSync(is_over=bool(kept.positions))
         self._outbox = Outbox(store, kept.rows, max_outbox)
         self._feed = Feed(max_events)
         self._sendings: dict[tuple[str, str], Sending] = {}
@@ -93,6 +95,7 @@ class Device:
             owner = self._owner
             yield event
             if isinstance(event, LOG_EVENTS) and owner is self._owner:
+                self._first_sync.took(event.origin)
                 self._moved[event.chat] = self._taken[event.chat] = event.entry.sequence
 
     async def settled(self) -> None:
@@ -174,6 +177,7 @@ class Device:
                 self._moved[chat] = head
             self._positions.begin(chat, head)
         self._heads.clear()
+        self._first_sync.went_live()
         for chat in self._positions.behind():
             self._filling.wake(chat)
         self._start(self.inboxes.ask_again())
@@ -223,6 +227,7 @@ class Device:
 
     def _range(self, chat: str, after: int, up_to: int, entries: tuple[Entry, ...]) -> None:
         """A push. The outbox looks first: an own key that is seen is as good as its answer."""
+        self._first_sync.saw(chat, up_to)
         for entry in entries:
             if entry.client_message_id is not None and entry.by == self.user:
                 self._lanes.saw(chat, entry.client_message_id, entry.sequence)
@@ -233,17 +238,22 @@ class Device:
         self._filling.wake(chat)
 
     def _row(self, row: ChatRow) -> None:
+        self._first_sync.saw(row.chat, row.head)
         self._positions.committed(row.chat, row.head)
         self.signs.pushed(row)
 
     def _give(self, chat: str, entries: list[Entry]) -> None:
         """The entries first: there is room for them, and signs may be lost."""
+        is_connected = self.state is State.LIVE
         for entry in entries:
-            self._feed.offer(of_entry(chat, entry))
+            origin = self._first_sync.origin(chat, entry.sequence, is_connected=is_connected)
+            self._first_sync.gave(origin)
+            self._feed.offer(of_entry(chat, entry, origin))
         self.signs.gave(chat, entries)
 
     def _restored(self, epoch: int) -> None:
         self._positions.forget()
+        self._first_sync.begin_again()
         self._moved.clear()
         self._taken.clear()
         self._heads.clear()
@@ -266,9 +276,12 @@ class Device:
 
     def _store_positions(self) -> None:
         """The list first: if it is lost, entries that it should know come again."""
-        moved, self._moved = self._moved, {}
         if changed := self.signs.chats.changed():
             self._store.keep_chats(changed)
+        self._first_sync.settle(is_behind=bool(self._positions.behind()))
+        if not self._first_sync.is_over:
+            return
+        moved, self._moved = self._moved, {}
         if moved:
             self._store.keep_positions(moved)
 

@@ -1,11 +1,22 @@
 """What `client.events()` gives: entries of logs, what became of sends, states of the connection, and signs of others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from tidings_sdk.connection import State
 from tidings_sdk.errors import NotSent
 from tidings_sdk.frames.notices import BroadcastNews, InboxNews
 from tidings_sdk.frames.reading import ChatRow, Entry
+
+
+class Origin(StrEnum):
+    """When an entry was committed, as seen from this client."""
+
+    HISTORY = "history"
+    """Before the client's first sync: it was there when the client came."""
+    MISSED = "missed"
+    """While the client was not connected."""
+    LIVE = "live"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +25,12 @@ class MessageAdded:
 
     chat: str
     entry: Entry
+    origin: Origin = field(default=Origin.LIVE, compare=False)
+
+    @property
+    def is_live(self) -> bool:
+        """False for history: what was in the log before this client first came. True for what it missed."""
+        return self.origin is not Origin.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +39,11 @@ class MessageChanged:
 
     chat: str
     entry: Entry
+    origin: Origin = field(default=Origin.LIVE, compare=False)
+
+    @property
+    def is_live(self) -> bool:
+        return self.origin is not Origin.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +52,11 @@ class ChatChanged:
 
     chat: str
     entry: Entry
+    origin: Origin = field(default=Origin.LIVE, compare=False)
+
+    @property
+    def is_live(self) -> bool:
+        return self.origin is not Origin.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +136,7 @@ LOG_EVENTS = (MessageAdded, MessageChanged, ChatChanged)
 _CHANGES = frozenset({"edit", "redaction", "reaction"})
 
 
-def of_entry(chat: str, entry: Entry) -> LogEvent:
+def of_entry(chat: str, entry: Entry, origin: Origin) -> LogEvent:
     if entry.kind == "message":
-        return MessageAdded(chat, entry)
-    return (MessageChanged if entry.kind in _CHANGES else ChatChanged)(chat, entry)
+        return MessageAdded(chat, entry, origin)
+    return (MessageChanged if entry.kind in _CHANGES else ChatChanged)(chat, entry, origin)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from contract.telemetry.running import Running
 from fixtures.engines import Space
+from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 from fixtures.topics import make_topics
 
@@ -92,6 +93,7 @@ def environment(tables_local: Tables, valkey: str, kafka: str, space: Space) -> 
 def enough(tables: Tables, valkey: str, kafka: str, space: Space) -> dict[str, str]:
     """Enough settings to serve."""
     return {
+        "TIDINGS_INSTALLATION": "development",
         "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": kafka,
         "TIDINGS_KAFKA_TOPIC_PREFIX": space.topic_prefix,
         "TIDINGS_DYNAMO_ENDPOINT": tables.url,
@@ -107,20 +109,23 @@ def enough(tables: Tables, valkey: str, kafka: str, space: Space) -> dict[str, s
 
 
 @pytest.fixture
-def bearer(tables_local: Tables, space: Space) -> str:
-    return make_tenant(tables_local, space)
+def bearer(tables_local: Tables, space: Space, tmp_path: Path) -> str:
+    return make_tenant(tables_local, space, tmp_path)
 
 
-def make_tenant(tables: Tables, space: Space, scopes: Sequence[Scope] = (Scope.ACT_AS_USER,)) -> str:
+def make_tenant(
+    tables: Tables, space: Space, directory: Path, scopes: Sequence[Scope] = (Scope.ACT_AS_USER,)
+) -> str:
     """A tenant's API key; without `scopes` one that may act as any user of it."""
 
     async def made() -> str:
         clock, tenant = SystemClock(), TenantId(space.tenant)
         async with open_client(tables.url, REGION, tables.prefix) as client:
-            await Tenants(DynamoTenantStore(client), clock).create(
+            rows = file_rows(client, directory)
+            await Tenants(DynamoTenantStore(client, rows), clock).create(
                 tenant, TenantSettings(name="Acme", has_phone_login=True, phone_prefixes=("+4",))
             )
-            keys = ApiKeys(DynamoApiKeyStore(client), clock)
+            keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
             issued = await keys.issue(tenant, "tests", list(scopes))
         return issued.text.reveal()
 
@@ -163,7 +168,8 @@ def served(
     make_topics(kafka, space)
     unlimited = {f"TIDINGS_LIMITS_{whom}_BURST": "1000000" for whom in ("TENANT", "USER", "ADDRESS")}
     environment = enough(tables_local, valkey, kafka, space) | unlimited
-    bearer, directory = make_tenant(tables_local, space), tmp_path_factory.mktemp("served")
+    directory = tmp_path_factory.mktemp("served")
+    bearer = make_tenant(tables_local, space, directory)
     process = launch((), environment, bearer, directory)
     process.delivery = launch((), environment, bearer, directory, "delivery")
     yield process

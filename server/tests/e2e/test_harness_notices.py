@@ -37,7 +37,7 @@ async def run_on(
     ramping: float = 0.15,
 ) -> AsyncIterator[NoticeRun]:
     async with city.stage() as stage:
-        keys = ApiKeys(DynamoApiKeyStore(stage.client), SystemClock())
+        keys = ApiKeys(DynamoApiKeyStore(stage.client, stage.authentic), SystemClock())
         issued = await keys.issue(stage.tenant, "harness", [Scope.NOTICES])
     addresses = [f"http://127.0.0.1:{each.socket_port}" for each in apis]
     socket = f"ws://127.0.0.1:{balancer.port}/v1/socket"

@@ -20,6 +20,7 @@ from tidings.accounts.users import Users
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.tenants.keys import KeyRing, Policy
 from tidings.tenants.kms_file import FileKms
@@ -37,6 +38,7 @@ class Office:
 
     tenant: TenantId
     client: Client
+    rows: AuthenticRows
     users: Users
     sessions: Sessions
 
@@ -47,7 +49,9 @@ class Office:
 
     async def retire(self, kid: str) -> None:
         clock = SystemClock()
-        await SigningKeys(DynamoSigningKeyStore(self.client), clock).retire(self.tenant, kid, clock.now_ms())
+        await SigningKeys(DynamoSigningKeyStore(self.client, self.rows), clock).retire(
+            self.tenant, kid, clock.now_ms()
+        )
 
 
 @asynccontextmanager
@@ -56,15 +60,16 @@ async def office_of(house: House) -> AsyncIterator[Office]:
     async with house.stage() as stage:
         store, kms = DynamoKeyStore(stage.client), FileKms(house.directory / ".tidings" / "tidings.key")
         access = Access(SigningRing(store, kms, clock, SigningPolicy(token_life_s=600)), clock, 600)
-        rows = DynamoUsers(stage.client)
+        users, keys = DynamoUsers(stage.client), KeyRing(store, kms, clock, Policy())
+        rows = AuthenticRows(keys)
         world = sessions.World(
-            rows=DynamoSessions(stage.client),
-            users=rows,
+            rows=DynamoSessions(stage.client, rows),
+            users=users,
             access=access,
-            keys=KeyRing(store, kms, clock, Policy()),
+            keys=keys,
             clock=clock,
         )
-        yield Office(stage.tenant, stage.client, Users(rows, clock), Sessions(world, 86_400))
+        yield Office(stage.tenant, stage.client, rows, Users(users, clock), Sessions(world, 86_400))
 
 
 async def let_in(port: int, credential: str) -> Device:

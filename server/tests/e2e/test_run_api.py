@@ -82,6 +82,12 @@ def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start,
     token = login.body["tokens"]["access_token"]
     assert api.ask("GET", "/v1/chats", bearer=token).status == 200
     assert api.ask("GET", "/v1/chats", bearer=token[:-8] + "AAAAAAAA").status == 401
+    no_key = f"tidings_sk.{space.tenant}.{'0' * 26}.{'x' * 43}"
+    assert api.ask("GET", "/v1/chats", bearer=no_key).status == 401
+    refused = api.wait_for("credential_refused")
+    assert (refused["place"], refused["source"]) == ("127.0.0.1", "tidings.security")
+    assert "has no API key" in refused["reason"]
+    assert "x" * 43 not in str(api.lines)
     assert code not in str(api.lines)
     assert token not in str(api.lines)
 

@@ -14,6 +14,7 @@ from contract.telemetry.running import Running, eventually
 from e2e.conftest import Api, enough, launch
 from fixtures.engines import Space
 from fixtures.notices import Notices, open_notices
+from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 
 from tidings.accounts.api_keys import ApiKeys
@@ -69,11 +70,12 @@ class Installation:
             process.close()
 
 
-async def make_server(tables: Tables, tenant: TenantId) -> str:
+async def make_server(tables: Tables, tenant: TenantId, directory: Path) -> str:
     clock = SystemClock()
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        await Tenants(DynamoTenantStore(client), clock).create(tenant, TenantSettings(name="Acme"))
-        keys = ApiKeys(DynamoApiKeyStore(client), clock)
+        rows = file_rows(client, directory)
+        await Tenants(DynamoTenantStore(client, rows), clock).create(tenant, TenantSettings(name="Acme"))
+        keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
         return (await keys.issue(tenant, "tests", [Scope.NOTICES])).text.reveal()
 
 
@@ -87,7 +89,7 @@ def installation(
 ) -> Iterator[Installation]:
     kafka = own_fleet(_KAFKA).status()[0].node.address
     environment = enough(tables_dynoxide, valkey, kafka, space)
-    bearer = asyncio.run(make_server(tables_dynoxide, TenantId(space.tenant)))
+    bearer = asyncio.run(make_server(tables_dynoxide, TenantId(space.tenant), tmp_path))
     made = Installation(environment, bearer, tmp_path)
     yield made
     made.close()

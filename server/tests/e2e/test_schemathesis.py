@@ -1,6 +1,7 @@
 """Every operation of the description, asked in many ways, on a real process: nothing breaks, all conforms."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,11 +24,11 @@ NO_LIMITS = {f"TIDINGS_LIMITS_{name}_RATE": "100000/s" for name in BUCKETS} | {
 
 
 def test_every_operation_holds_to_its_description(
-    start: Start, tables_local: Tables, space: Space, request: pytest.FixtureRequest
+    start: Start, tables_local: Tables, space: Space, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     api = start(**NO_LIMITS)
     start(kind="delivery")
-    town = settle(api, tables_local, TenantId(space.tenant))
+    town = settle(api, tables_local, TenantId(space.tenant), tmp_path)
     began = time.perf_counter()
     found = knock(DOCUMENT, f"http://127.0.0.1:{api.api_port}", town, request.config.getoption("--examples"))
     for name, seen in sorted(found.answers.items()):

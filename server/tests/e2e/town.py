@@ -8,11 +8,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from contract.telemetry.running import eventually
 from e2e.conftest import Api
 from fixtures.memory_accounts import claims_of, mint
+from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 
 from tidings.accounts.api_keys import ApiKeys
@@ -75,20 +77,21 @@ class Town:
     """By operation: what it takes to get through at least once."""
 
 
-async def bearers_of(tables: Tables, tenant: TenantId, life_s: int = 3600) -> Bearers:
+async def bearers_of(tables: Tables, tenant: TenantId, directory: Path, life_s: int = 3600) -> Bearers:
     clock = SystemClock()
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        keys = ApiKeys(DynamoApiKeyStore(client), clock)
+        rows = file_rows(client, directory)
+        keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
         server = await keys.issue(tenant, "users", [Scope.USERS])
         notices = await keys.issue(tenant, "notices", [Scope.NOTICES])
-        pair = await SigningKeys(DynamoSigningKeyStore(client), clock).make(tenant, "Ed25519")
+        pair = await SigningKeys(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
     token = mint(pair.private, claims_of(tenant=tenant, iat=now_s, exp=now_s + life_s))
     return Bearers(token, server.text.reveal(), notices.text.reveal())
 
 
-def settle(api: Api, tables: Tables, tenant: TenantId) -> Town:
-    town = Town(asyncio.run(bearers_of(tables, tenant)))
+def settle(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> Town:
+    town = Town(asyncio.run(bearers_of(tables, tenant, directory)))
     _Builder(api, tenant, town).build()
     return town
 

@@ -20,6 +20,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.kernel.secrets import Secret
+from tidings.kernel.security import SecurityEventKind, record
 
 PREFIX = "tidings_sk."
 KEEP = Keep(fresh_s=10.0, outage_s=60.0)
@@ -90,6 +91,7 @@ class ApiKeys:
             created_at_ms=self._clock.now_ms(),
         )
         await self._store.add(key)
+        record(SecurityEventKind.API_KEY_ISSUED, tenant=tenant, subject=name.key, reason=title)
         return Issued(key, Secret(f"{PREFIX}{name.tenant}.{name.key}.{secret}"))
 
     async def rotate(self, name: ApiKeyName) -> Issued:
@@ -105,6 +107,7 @@ class ApiKeys:
     async def revoke(self, name: ApiKeyName) -> None:
         if not await self._store.revoke(name, self._clock.now_ms()):
             raise _no_such_key(name)
+        record(SecurityEventKind.API_KEY_REVOKED, tenant=name.tenant, subject=name.key)
         self._kept.forget(name)
 
     async def verify(self, text: str) -> Principal:

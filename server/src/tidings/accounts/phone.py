@@ -28,6 +28,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.secrets import Secret
+from tidings.kernel.security import SecurityEventKind, record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +125,13 @@ class PhoneLogin:
         now_s = self._world.clock.now_ms() // 1000
         wanted = await self._world.codes.count_try(tenant, challenge, MAX_TRIES, now_s)
         if wanted is None:
+            record(SecurityEventKind.CODE_EXHAUSTED, tenant=tenant)
             raise refused()
         hashed = await self._hash(tenant, challenge, phone, answer.one_time_code)
-        if not hmac.compare_digest(wanted, hashed) or not await self._world.codes.redeem(tenant, challenge):
+        if not hmac.compare_digest(wanted, hashed):
+            record(SecurityEventKind.CREDENTIAL_REFUSED, tenant=tenant, reason="wrong code")
+            raise refused()
+        if not await self._world.codes.redeem(tenant, challenge):
             raise refused()
 
     async def _user(self, tenant: TenantId, phone: Phone) -> tuple[User, bool]:

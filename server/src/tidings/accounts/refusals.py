@@ -1,10 +1,7 @@
-"""Why a credential was not taken: said to operators and to the debug log, never to whoever brought it."""
-
-import logging
+"""Why a credential was refused: told to operators in the security log, never to whoever presented it."""
 
 from tidings.kernel.errors import Code, TidingsError
-
-_log = logging.getLogger(__name__)
+from tidings.kernel.security import SecurityEventKind, record
 
 
 class RefusedError(Exception):
@@ -18,16 +15,16 @@ class RefusedError(Exception):
 
 def refusal(refused: RefusedError) -> TidingsError:
     """The same words for every reason but one: an attacker learns nothing from them."""
-    _log.debug("credential refused: %s", refused.reason)
     if refused.is_over:
         return TidingsError(
             Code.CREDENTIAL_EXPIRED,
             "The credential's time is over.",
             hint="Get a new one: from your own server, or with the refresh token.",
         )
+    record(SecurityEventKind.CREDENTIAL_REFUSED, reason=refused.reason)
     return TidingsError(
         Code.CREDENTIAL_INVALID,
         "The credential is not valid here.",
         hint="An operator can see why: `tidings token check` explains a user's token, "
-        "the debug log every other credential.",
+        "and the log has an event `credential_refused` with the reason.",
     )

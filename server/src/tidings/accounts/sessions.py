@@ -3,7 +3,6 @@
 What is decided here and why is in docs/explanation/sessions.md.
 """
 
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,9 +30,9 @@ from tidings.accounts.users import not_found
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId, UserId, new_ulid
 from tidings.kernel.secrets import Secret
+from tidings.kernel.security import SecurityEventKind, record
 
 MAX_S = 365 * 86_400.0
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +98,10 @@ class Sessions:
 
     async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
         """False: there is none such of this user's."""
-        return await self._world.rows.delete(tenant, session, user, self._world.clock.now_ms())
+        is_ended = await self._world.rows.delete(tenant, session, user, self._world.clock.now_ms())
+        if is_ended:
+            record(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, subject=session)
+        return is_ended
 
     async def revoke_all(self, tenant: TenantId, user: UserId) -> int:
         """End all sessions, and refuse tokens of the tenant's server that were issued before; return how many rows.
@@ -108,6 +110,7 @@ class Sessions:
         """
         if not await self._world.users.end_sessions(tenant, user, self._world.clock.now_ms()):
             raise not_found(user)
+        record(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, reason="all sessions")
         # not the ones of the new epoch: who logs in again while this runs stays
         confirmed = await self._world.users.confirm(tenant, user)
         epoch = confirmed.sessions_epoch if confirmed else 0
@@ -141,9 +144,7 @@ class Sessions:
             await self._check_is_on(row)
             return await self._grant(row, following(presented, retry_key, mac), mac)
         if is_ours(presented, mac):
-            _log.warning(
-                "a refresh token was used twice: session %s of %s/%s ends", row.session, row.tenant, row.user
-            )
+            record(SecurityEventKind.REFRESH_REUSED, tenant=row.tenant, user=row.user, subject=row.session)
             await self._end(row)
         raise refused()
 

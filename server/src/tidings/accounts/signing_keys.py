@@ -9,6 +9,7 @@ from tidings.accounts.public_keys import BadKeyError, Jwk, Kind, make_pair, publ
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.kernel.security import SecurityEventKind, record
 
 
 class SigningKey(Struct, frozen=True, kw_only=True):
@@ -66,6 +67,7 @@ class SigningKeys:
                 f"{tenant} has a key {kid} already.",
                 hint="A `kid` is never used again, not even for a key that was retired.",
             )
+        record(SecurityEventKind.SIGNING_KEY_ADDED, tenant=tenant, subject=kid)
         return key
 
     async def list(self, tenant: TenantId) -> Sequence[SigningKey]:
@@ -74,6 +76,7 @@ class SigningKeys:
     async def retire(self, tenant: TenantId, kid: str, not_after_ms: int) -> SigningKey:
         for key in await self._store.list(tenant):
             if key.kid == kid and await self._store.retire(key, not_after_ms):
+                record(SecurityEventKind.SIGNING_KEY_RETIRED, tenant=tenant, subject=kid)
                 return key
         raise TidingsError(
             Code.REQUEST_INVALID,

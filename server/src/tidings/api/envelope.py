@@ -14,6 +14,7 @@ from structlog.contextvars import bound_contextvars
 from tidings.api import problems
 from tidings.api.ports import Allowance, Telemetry
 from tidings.kernel.ids import new_ulid
+from tidings.kernel.security import PLACE
 
 REQUEST_ID: Final = "Request-Id"
 _NAME, _TRACE = REQUEST_ID.lower().encode(), b"traceparent"
@@ -35,6 +36,8 @@ class Envelope:
         headers = dict(scope["headers"])
         request_id = _request_id(headers.get(_NAME))
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
+        if scope["client"]:
+            PLACE.set(scope["client"][0])
         trace = headers.get(_TRACE, b"").decode("latin-1") if self._trusts_trace else ""
         sending = _Sending(send, scope["state"], request_id)
         with (

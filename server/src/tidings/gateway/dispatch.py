@@ -23,6 +23,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.epoch import Epoch, first_epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, new_ulid
+from tidings.kernel.security import PLACE
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
 from tidings.wire.frames.notices import Counts, InboxCounts, NoticePage, Notices
@@ -147,6 +148,7 @@ class Visit:
     async def _connect(self, asked: Connect) -> Welcome:
         """The address first: who guesses credentials is slowed down before they are looked at."""
         await self._count(None)
+        PLACE.set(self._address)
         principal = await self._dispatch.cases.credentials.verify(asked.credential)
         if principal.user is None:
             raise TidingsError(

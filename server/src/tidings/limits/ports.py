@@ -11,6 +11,15 @@ class BucketsAwayError(Exception):
     """They did not answer, or not in time. The tokens may have been taken."""
 
 
+class NameKey(Protocol):
+    async def read(self) -> bytes:
+        """Return the key that names are hashed with, the same in every process; at most 64 bytes.
+
+        Raises `TidingsError` while it cannot be had.
+        """
+        ...
+
+
 class Buckets(Protocol):
     """Atomic: from all that are asked, or from none."""
 

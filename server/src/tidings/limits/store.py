@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import blake2b
 from typing import cast
-from urllib.parse import quote
 
+from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.limits.model import NO_TENANT, Ask, Policy
-from tidings.limits.ports import BucketsAwayError
+from tidings.limits.ports import BucketsAwayError, NameKey
 from tidings.limits.rules import Taking, price
 from tidings.platform.redis.client import Redis
 from tidings.platform.redis.errors import RedisError
@@ -23,14 +24,22 @@ _KNOWN_S = 30 * 86_400
 
 
 class RedisBuckets:
-    """`timeout_s` is short: nobody waits for a limit longer than the work itself would take."""
+    """`timeout_s` is short: nobody waits for a limit longer than the work itself would take.
 
-    def __init__(self, redis: Redis, *, timeout_s: float) -> None:
+    Names of buckets are addresses, phone numbers and users. They are hashed with a key, so that neither Redis nor its
+    append-only file shows them.
+    """
+
+    def __init__(self, redis: Redis, names: NameKey, *, timeout_s: float) -> None:
         self._redis = redis
+        self._names = names
         self._timeout_s = timeout_s
 
     async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
-        keys = [self.key(ask, policy) for ask, policy in zip(asks, policies, strict=True)]
+        try:
+            keys = await self.keys(asks, policies)
+        except TidingsError as error:
+            raise BucketsAwayError(str(error)) from error
         args = [
             number for ask, policy in zip(asks, policies, strict=True) for number in _numbers(ask, policy)
         ]
@@ -41,12 +50,16 @@ class RedisBuckets:
         is_allowed, *levels = cast("list[int]", reply)
         return Taking(bool(is_allowed), tuple(levels))
 
-    def key(self, ask: Ask, policy: Policy) -> Key:
+    async def keys(self, asks: Sequence[Ask], policies: Sequence[Policy]) -> list[Key]:
         """The buckets of a tenant share a slot. Addresses without a tenant need not, so they are spread.
 
         The period is in the key because the units of a level depend on it.
         """
-        name = quote(ask.name, safe="") or "-"
+        secret = await self._names.read()
+        return [self._key(ask, policy, secret) for ask, policy in zip(asks, policies, strict=True)]
+
+    def _key(self, ask: Ask, policy: Policy, secret: bytes) -> Key:
+        name = _hashed(ask.name, secret) if ask.name else "-"
         owner = name if ask.tenant == NO_TENANT else _TOGETHER
         return self._redis.keys.key(ask.tenant, owner, "limit", ask.kind, name, str(policy.period_s))
 
@@ -54,23 +67,29 @@ class RedisBuckets:
 class RedisPlaces:
     """Names that were seen in the last 30 days. Without Redis none is known, and nothing is recorded."""
 
-    def __init__(self, redis: Redis, *, timeout_s: float) -> None:
+    def __init__(self, redis: Redis, names: NameKey, *, timeout_s: float) -> None:
         self._redis = redis
+        self._names = names
         self._timeout_s = timeout_s
 
     async def knows(self, tenant: TenantId, name: str, /) -> bool:
         try:
-            return await self._redis.read("EXISTS", self._key(tenant, name), timeout_s=self._timeout_s) == 1
-        except RedisError:
+            key = await self._key(tenant, name)
+            return await self._redis.read("EXISTS", key, timeout_s=self._timeout_s) == 1
+        except (RedisError, TidingsError):
             return False
 
     async def add(self, tenant: TenantId, name: str, /) -> None:
-        with suppress(RedisError):
-            key = self._key(tenant, name)
+        with suppress(RedisError, TidingsError):
+            key = await self._key(tenant, name)
             await self._redis.write("SET", key, "1", "EX", _KNOWN_S, timeout_s=self._timeout_s)
 
-    def _key(self, tenant: TenantId, name: str) -> Key:
-        return self._redis.keys.key(tenant, quote(name, safe=""), "place")
+    async def _key(self, tenant: TenantId, name: str) -> Key:
+        return self._redis.keys.key(tenant, _hashed(name, await self._names.read()), "place")
+
+
+def _hashed(name: str, secret: bytes) -> str:
+    return blake2b(name.encode(), key=secret, digest_size=16).hexdigest()
 
 
 def _numbers(ask: Ask, policy: Policy) -> tuple[int, int, int]:

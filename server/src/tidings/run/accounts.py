@@ -12,6 +12,7 @@ from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.accounts.user_tokens import TokenPolicy, UserTokens
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
 from tidings.run.fetching import open_fetching
@@ -30,14 +31,16 @@ class Accounts:
 
 
 @asynccontextmanager
-async def open_accounts(settings: AccountsSettings, client: Client, clock: Clock) -> AsyncIterator[Accounts]:
+async def open_accounts(
+    settings: AccountsSettings, client: Client, clock: Clock, rows: AuthenticRows
+) -> AsyncIterator[Accounts]:
     """`Credentials` is made of these and of the tokens that Tidings issues itself."""
     async with open_fetching(settings) as fetch:
         reader = TenantReader(
-            DynamoTenantStore(client), clock, replace(tenants.KEEP, fresh_s=settings.tenant_refresh_s)
+            DynamoTenantStore(client, rows), clock, replace(tenants.KEEP, fresh_s=settings.tenant_refresh_s)
         )
         keys = VerificationKeys(
-            DynamoSigningKeyStore(client),
+            DynamoSigningKeyStore(client, rows),
             fetch,
             clock,
             registered=replace(jwks.REGISTERED, refresh_s=settings.signing_key_refresh_s),
@@ -50,13 +53,13 @@ async def open_accounts(settings: AccountsSettings, client: Client, clock: Clock
         )
         policy = TokenPolicy(max_lifetime_s=settings.token_max_lifetime_s, kept_s=settings.token_kept_s)
         yield Accounts(
-            reader, open_api_keys(settings, client, clock), UserTokens(reader, keys, clock, policy)
+            reader, open_api_keys(settings, client, clock, rows), UserTokens(reader, keys, clock, policy)
         )
 
 
-def open_api_keys(settings: AccountsSettings, client: Client, clock: Clock) -> ApiKeys:
+def open_api_keys(settings: AccountsSettings, client: Client, clock: Clock, rows: AuthenticRows) -> ApiKeys:
     keep = replace(api_keys.KEEP, fresh_s=settings.api_key_refresh_s)
-    return ApiKeys(DynamoApiKeyStore(client), clock, keep)
+    return ApiKeys(DynamoApiKeyStore(client, rows), clock, keep)
 
 
 def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[Client]:

@@ -19,6 +19,7 @@ from tidings.chats.store import DynamoShelf
 from tidings.jobs.store import KafkaChunks
 from tidings.kernel.secrets import Secret
 from tidings.limits.limit import Limiter
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
@@ -57,7 +58,12 @@ def run_api(settings: Settings) -> NoReturn:
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
-    accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
+    accounts = Held(
+        "accounts",
+        lambda: open_accounts(
+            settings.accounts, engines.dynamo.it, host.clock, AuthenticRows(engines.keys.it)
+        ),
+    )
     publisher = publishing.publisher(settings, host)
     gains = telling(settings, engines.redis, host)
 
@@ -83,7 +89,7 @@ class Joined:
 
     def services(self, requests: Telemetry) -> Services:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
-        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
+        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.engines.keys.it, self.host)
         told = publishing.told(self.publisher, self.host)
         lists = join_chat_lists(client, keys, self.host.clock, self.gains)
         epoch = self.engines.epoch
@@ -133,7 +139,9 @@ class Joined:
             people,
             keys=self.engines.keys.it,
             limits=PhoneLimits(
-                limiter, self.accounts.tenants, wiring.known_places(self.settings, self.engines.redis.it)
+                limiter,
+                self.accounts.tenants,
+                wiring.known_places(self.settings, self.engines.redis.it, self.engines.keys.it),
             ),
             tenants=PhoneTenants(self.accounts.tenants),
         )

@@ -20,6 +20,7 @@ from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.messages import content, events
 from tidings.messages.events import Committed
 from tidings.messages.store import DynamoReactions, DynamoReader
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.publisher import Publisher
@@ -29,6 +30,7 @@ from tidings.routing.store import RedisLine, RedisMarks, RedisRoutes
 from tidings.run.chat_lists import join_rows
 from tidings.tables.items.chat import chat_key
 from tidings.tables.keys import KeyPartError
+from tidings.tenants.keys import KeyRing
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
 
@@ -72,8 +74,8 @@ def join_worker(
     return Worker(stores, reaching, counts=counts, pauses=pauses)
 
 
-def join_unreached(client: Client, keys: Keys, clock: Clock, publisher: Publisher) -> Unreached:
-    wishes = TenantWishes(TenantReader(DynamoTenantStore(client), clock))
+def join_unreached(client: Client, keys: KeyRing, clock: Clock, publisher: Publisher) -> Unreached:
+    wishes = TenantWishes(TenantReader(DynamoTenantStore(client, AuthenticRows(keys)), clock))
     return Unreached(
         DynamoLists(client), keys, KafkaUnreached(publisher), read=said, wishes=wishes, clock=clock
     )

@@ -25,6 +25,7 @@ from tidings.gateway.socket.ports import Listener, OnOpen
 from tidings.jobs.store import KafkaChunks
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
@@ -115,7 +116,12 @@ def run_gateway(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     open_enough_files(settings.gateway)
     engines = wiring.engines(settings, host)
-    accounts = Held("accounts", lambda: open_accounts(settings.accounts, engines.dynamo.it, host.clock))
+    accounts = Held(
+        "accounts",
+        lambda: open_accounts(
+            settings.accounts, engines.dynamo.it, host.clock, AuthenticRows(engines.keys.it)
+        ),
+    )
     publisher = publishing.publisher(settings, host)
     gains = telling(settings, engines.redis, host)
 
@@ -173,7 +179,7 @@ class Joined:
         told = publishing.told(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = wiring.use_cases(client, keys, self.host.clock, told, self.lists.directs, epoch=epoch)
-        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
+        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.engines.keys.it, self.host)
         return UseCases(
             credentials=credentials,
             send=cases.send,

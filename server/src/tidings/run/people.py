@@ -18,6 +18,7 @@ from tidings.accounts.store.sessions import DynamoSessions
 from tidings.accounts.store.users import DynamoUsers
 from tidings.accounts.users import Users
 from tidings.kernel.clock import Clock
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.run.keys import kms_of, policy_of
 from tidings.run.settings import Settings
@@ -50,7 +51,7 @@ async def open_people(settings: Settings, client: Client, clock: Clock) -> Async
 
 def people_of(settings: Settings, client: Client, clock: Clock, kms: Kms, keys: Keys) -> People:
     wanted = settings.accounts
-    user_rows, rows = DynamoUsers(client), DynamoSessions(client)
+    user_rows, rows = DynamoUsers(client), DynamoSessions(client, AuthenticRows(keys))
     signing = SigningRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
     access = Access(signing, clock, wanted.access_life_s)
     world = sessions.World(rows=rows, users=user_rows, access=access, keys=keys, clock=clock)
@@ -81,7 +82,7 @@ def phone_login(
     courier = Courier(people.users, sms_of(settings), text=wanted.sms_text, is_sign_up_open=is_open)
     outbox = Outbox(courier, clock)
     world = phone.World(
-        codes=DynamoCodes(client),
+        codes=DynamoCodes(client, keys),
         users=people.users,
         sessions=people.sessions,
         outbox=outbox,

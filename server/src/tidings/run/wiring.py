@@ -16,6 +16,7 @@ from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code
 from tidings.limits.limit import Limiter
 from tidings.limits.local import LocalBuckets
+from tidings.limits.model import NO_TENANT
 from tidings.limits.store import RedisBuckets, RedisPlaces
 from tidings.messages.append import Appends
 from tidings.messages.change import Change, Permits
@@ -127,8 +128,21 @@ async def _connected(settings: Settings) -> AsyncIterator[Redis]:
         await redis.close()
 
 
-def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
-    shared = RedisBuckets(redis, timeout_s=settings.limits.timeout_s)
+class InstallationNameKey:
+    """The port `NameKey` of limits: derived from a data key of the installation, read once."""
+
+    def __init__(self, keys: KeyRing) -> None:
+        self._keys = keys
+        self._key: bytes | None = None
+
+    async def read(self) -> bytes:
+        if self._key is None:
+            self._key = (await self._keys.of(NO_TENANT)).fingerprint(b"_names of limits")
+        return self._key
+
+
+def limiter(settings: Settings, redis: Redis, keys: KeyRing, host: Host) -> Limiter:
+    shared = RedisBuckets(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
     made = Limiter(shared, LocalBuckets(host.clock), limit_policies(settings), host.clock)
     counts = made.counts
     host.metrics.tallies(
@@ -140,8 +154,8 @@ def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
     return made
 
 
-def known_places(settings: Settings, redis: Redis) -> RedisPlaces:
-    return RedisPlaces(redis, timeout_s=settings.limits.timeout_s)
+def known_places(settings: Settings, redis: Redis, keys: KeyRing) -> RedisPlaces:
+    return RedisPlaces(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
 
 
 @dataclass(frozen=True, slots=True)

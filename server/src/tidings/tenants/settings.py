@@ -9,6 +9,7 @@ from tidings.kernel.caching import Cache, Keep
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.kernel.security import SecurityEventKind, record
 from tidings.kernel.tries import on_what_is_there
 from tidings.tenants.model import Tenant, TenantSettings
 from tidings.tenants.ports import TenantStore
@@ -48,6 +49,7 @@ class Tenants:
                 f"There is a tenant {name} already.",
                 hint="`tidings tenant show` shows it; `tidings tenant set` changes it.",
             )
+        record(SecurityEventKind.TENANT_CREATED, tenant=name)
         return Tenant(id=name, settings=settings, version=1, created_at_ms=now, updated_at_ms=now)
 
     async def read(self, tenant: str) -> Tenant:
@@ -76,6 +78,7 @@ class Tenants:
             now = self._clock.now_ms()
             if not await self._store.update(found.id, settings, found.version, now):
                 raise TidingsError(Code.CHANGED_MEANWHILE, "Somebody else changed the settings just now.")
+            record(SecurityEventKind.TENANT_CHANGED, tenant=found.id, subject=f"version {found.version + 1}")
             return Tenant(
                 id=found.id,
                 settings=settings,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 from fixtures.engines import Space
 from fixtures.memory_accounts import MemoryApiKeyStore, MemorySigningKeyStore
+from fixtures.memory_keys import memory_rows
 from fixtures.tables import REGION, Tables
 from msgspec.structs import replace
 
@@ -25,6 +26,7 @@ from tidings.platform.dynamo.values import Attributes
 from tidings.tables.patterns import accounts as patterns
 
 AT_MS = 1_794_700_000_007
+ROWS = memory_rows()
 
 
 class Stores(NamedTuple):
@@ -53,7 +55,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
     @asynccontextmanager
     async def in_dynamo() -> AsyncIterator[Stores]:
         async with open_client(tables.url, REGION, tables.prefix) as client:
-            yield Stores(DynamoApiKeyStore(client), DynamoSigningKeyStore(client))
+            yield Stores(DynamoApiKeyStore(client, ROWS), DynamoSigningKeyStore(client, ROWS))
 
     return in_dynamo
 
@@ -155,7 +157,7 @@ async def test_what_an_operator_does_with_signing_keys(opened: Opened, tenant: T
 
 async def test_a_kid_that_can_not_be_part_of_a_key_is_not_stored(tables: Tables, tenant: TenantId) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        keys = SigningKeys(DynamoSigningKeyStore(client), SystemClock())
+        keys = SigningKeys(DynamoSigningKeyStore(client, ROWS), SystemClock())
         for kid in ("a#b", "x" * 27):
             with pytest.raises(TidingsError) as caught:
                 await keys.add(tenant, make_pair("Ed25519") | {"kid": kid})
@@ -166,14 +168,15 @@ async def test_kinds_of_keys_are_not_taken_for_one_another_and_a_later_scope_giv
     tables: Tables, tenant: TenantId
 ) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        stores = Stores(DynamoApiKeyStore(client), DynamoSigningKeyStore(client))
+        stores = Stores(DynamoApiKeyStore(client, ROWS), DynamoSigningKeyStore(client, ROWS))
         await stores.signing_keys.add(signing_key(tenant))
         key = api_key(tenant, Scope.USERS)
         await stores.api_keys.add(key)
         row = await client.get(patterns.FIND_API_KEY, {"tenant": tenant, "item": f"key#{key.name.key}"})
         assert row is not None
         later: Attributes = row | {"item": "key#" + "Z" * 26, "scopes": ["users", "of_a_later_tidings"]}
-        await client.put(patterns.PUT_API_KEY, later)
+        await client.put(patterns.PUT_API_KEY, await ROWS.sign(tenant, later))
+        assert len(await stores.api_keys.list(tenant)) == 2
         for listed in await stores.api_keys.list(tenant):
             assert listed.scopes == {Scope.USERS}
         assert len(await stores.signing_keys.list(tenant)) == 1
@@ -181,21 +184,25 @@ async def test_kinds_of_keys_are_not_taken_for_one_another_and_a_later_scope_giv
 
 async def test_the_units_of_a_verified_api_key_and_of_keys(tables: Tables, tenant: TenantId) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        api_keys = ApiKeys(DynamoApiKeyStore(client), SystemClock())
+        api_keys = ApiKeys(DynamoApiKeyStore(client, ROWS), SystemClock())
         text = (await api_keys.issue(tenant, "x", Scope)).text.reveal()
         for _ in range(20):
             await api_keys.verify(text)
         finds = client.ledger[patterns.FIND_API_KEY.name]
         assert (finds.calls, finds.read_units) == (1, 1)
-        await DynamoSigningKeyStore(client).add(signing_key(tenant))
-        await DynamoSigningKeyStore(client).list(tenant)
+        await DynamoSigningKeyStore(client, ROWS).add(signing_key(tenant))
+        await DynamoSigningKeyStore(client, ROWS).list(tenant)
         lists = client.ledger[patterns.LIST_SIGNING_KEYS.name]
         assert (lists.calls, lists.read_units) == (1, 1)
 
 
 async def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
     async with open_client("http://127.0.0.1:9", REGION, "none-") as client:
-        api_keys, signing_keys, name = DynamoApiKeyStore(client), DynamoSigningKeyStore(client), TenantId("t")
+        api_keys, signing_keys, name = (
+            DynamoApiKeyStore(client, ROWS),
+            DynamoSigningKeyStore(client, ROWS),
+            TenantId("t"),
+        )
         key = api_key(name)
         for asking in (
             api_keys.add(key),

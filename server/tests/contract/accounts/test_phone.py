@@ -141,7 +141,7 @@ async def test_neither_the_code_nor_the_number_stands_in_the_table(open_door: Op
             patterns.REDEEM_CODE, key(door.tenant, challenge.id), returns="ALL_OLD"
         )
         assert written.attributes is not None
-        assert written.attributes.keys() == {"tenant", "item", "code_hash", "tries", "ttl"}
+        assert written.attributes.keys() == {"tenant", "item", "code_hash", "tries", "ttl", "mac"}
         shown = repr(written.attributes)
         assert code not in shown
         assert NUMBER[1:] not in shown

@@ -1,6 +1,7 @@
 """Our messages by Amazon SNS are the requests that its model asks for. AWS itself has not been asked."""
 
 import asyncio
+import traceback
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -46,11 +47,12 @@ async def test_a_message_is_what_the_model_of_the_service_takes(
 
 async def test_a_refusal_of_the_service_is_told_without_the_message() -> None:
     client, stub = stubbed()
-    stub.add_client_error("publish", "Throttled", "Rate exceeded", 429)
+    stub.add_client_error("publish", "Throttled", f"Rate exceeded for {TO}", 429)
     with stub, pytest.raises(TidingsError) as caught:
         await SnsSms(client).send(TO, TEXT)
     assert caught.value.code is Code.OVERLOADED
     assert "123456" not in caught.value.message
+    assert TO not in "".join(traceback.format_exception(caught.value)), "nor in what is logged of it"
 
 
 class _Sns(BaseHTTPRequestHandler):

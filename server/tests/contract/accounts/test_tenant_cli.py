@@ -141,6 +141,22 @@ def test_settings_are_changed_one_by_one(run: Run, tenant: str) -> None:
     assert "phone prefixes none" in back
 
 
+def test_a_command_that_changes_something_says_who_ran_it(
+    run: Run, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "olga")
+    made = run("tenant", "api-key", "new", tenant, "--name", "backend", "--scope", "users")
+    events = [json.loads(line) for line in made.stderr.splitlines() if line.startswith("{")]
+    assert [event["event"] for event in events] == ["admin_command", "api_key_issued"]
+    assert {event["operator"] for event in events} == {"olga"}
+    assert events[0]["subject"] == "tenant api-key new"
+    assert (events[1]["tenant"], events[1]["reason"]) == (tenant, "backend")
+    assert made.stdout.strip().split(".")[3] not in made.stderr
+    changed = run("tenant", "set", tenant, "--name", "New")
+    assert '"event":"tenant_changed"' in changed.stderr
+    assert "{" not in run("tenant", "show", tenant).stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 from fixtures.door import NUMBER, OpenDoor
 from fixtures.engines import Space
+from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 
 from tidings.kernel.errors import Code, TidingsError
@@ -36,10 +37,10 @@ def fails_with(result: Result) -> Code:
 def test_a_user_is_made_and_shown(space: Space) -> None:
     made = typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna", "--json")
     assert made.exit_code == 0, made.output
-    user = json.loads(made.output)
+    user = json.loads(made.stdout)
     assert (user["tenant"], user["user"], user["phone"]) == (space.tenant, "anna", NUMBER)
-    assert json.loads(typed("show", space.tenant, "anna", "--json").output) == user
-    assert json.loads(typed("show", space.tenant, "--phone", NUMBER, "--json").output) == user
+    assert json.loads(typed("show", space.tenant, "anna", "--json").stdout) == user
+    assert json.loads(typed("show", space.tenant, "--phone", NUMBER, "--json").stdout) == user
     plain = typed("show", space.tenant, "anna").output
     assert "Anna" in plain
     assert NUMBER in plain
@@ -97,19 +98,20 @@ def test_what_is_wrong_is_said(space: Space) -> None:
     assert typed("show", space.tenant).exit_code == 2
 
 
-def test_sessions_are_listed_and_ended(open_door: OpenDoor, space: Space) -> None:
+def test_sessions_are_listed_and_ended(open_door: OpenDoor, space: Space, tmp_path: Path) -> None:
     async def log_in_three_times() -> str:
         async with open_door() as door:
+            door.session_rows._rows = file_rows(door.client, tmp_path)
             users = [(await door.log_in()).user.user for _ in range(3)]
             return users[0]
 
     user = asyncio.run(log_in_three_times())
-    listed = json.loads(typed("sessions", space.tenant, user, "--json").output)
+    listed = json.loads(typed("sessions", space.tenant, user, "--json").stdout)
     assert [session["device"] for session in listed] == ["laptop"] * 3
     assert all("hash" not in name for session in listed for name in session)
     assert "Anna's laptop" in typed("sessions", space.tenant, user).output
     one = listed[0]["session"]
     assert "1 sessions ended" in typed("end-sessions", space.tenant, user, "--session", one).output
     assert typed("end-sessions", space.tenant, user, "--session", one).exit_code == 1
-    assert json.loads(typed("end-sessions", space.tenant, user, "--json").output) == {"ended": 2}
-    assert json.loads(typed("sessions", space.tenant, user, "--json").output) == []
+    assert json.loads(typed("end-sessions", space.tenant, user, "--json").stdout) == {"ended": 2}
+    assert json.loads(typed("sessions", space.tenant, user, "--json").stdout) == []

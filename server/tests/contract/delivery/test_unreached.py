@@ -43,7 +43,9 @@ async def opened(
 ) -> AsyncIterator[Unreached]:
     stage = office.stage
     settings = TenantSettings(name="Acme", push=PushSettings(has_previews=has_previews))
-    await Tenants(DynamoTenantStore(stage.client), SystemClock()).create(stage.tenant, settings)
+    await Tenants(DynamoTenantStore(stage.client, stage.authentic), SystemClock()).create(
+        stage.tenant, settings
+    )
     publisher = Publisher(topics)
     try:
         yield join_unreached(stage.client, stage.ring, stage.clock, publisher)

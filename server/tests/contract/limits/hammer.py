@@ -4,6 +4,8 @@ import asyncio
 import sys
 import time
 
+from fixtures.names import NAMES
+
 from tidings.kernel.ids import TenantId
 from tidings.limits.model import Ask, Kind, Policy
 from tidings.limits.store import RedisBuckets
@@ -21,7 +23,7 @@ async def caller(buckets: RedisBuckets, asks: list[Ask], policies: list[Policy],
 
 async def main(options: Options, callers: int, for_s: float, narrow: Policy) -> None:
     redis = await Redis.connect(options)
-    buckets = RedisBuckets(redis, timeout_s=5.0)
+    buckets = RedisBuckets(redis, NAMES, timeout_s=5.0)
     acme = TenantId("acme")
     asks = [Ask(Kind.USER, acme, "anna"), Ask(Kind.TENANT, acme)]
     wide = Policy(count=10**6, period_s=1, burst=10**6)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fixtures.engines import Space
+from fixtures.names import NAMES
 from fixtures.redis_cluster import Connect, Servers
 from fixtures.relay import relay_to
 
@@ -28,7 +29,7 @@ TESTS = Path(__file__).parents[2]
 
 def limiter(redis: Redis, timeout_s: float = 1.0, policy: Policy = SLOW) -> Limiter:
     clock = SystemClock()
-    shared = RedisBuckets(redis, timeout_s=timeout_s)
+    shared = RedisBuckets(redis, NAMES, timeout_s=timeout_s)
     return Limiter(shared, LocalBuckets(clock), dict.fromkeys(Kind, policy), clock, retry_s=0.05)
 
 
@@ -64,19 +65,36 @@ async def test_none_is_taken_unless_all_allow(servers: Servers, connect: Connect
 
 async def test_strangers_addresses_are_spread_over_the_slots(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        buckets = RedisBuckets(redis, timeout_s=1.0)
-        keys = [buckets.key(Ask(Kind.ADDRESS, NO_TENANT, f"192.0.2.{n}"), SLOW) for n in range(20)]
+        buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
+        asks = [Ask(Kind.ADDRESS, NO_TENANT, f"192.0.2.{n}") for n in range(20)]
+        keys = await buckets.keys(asks, [SLOW] * len(asks))
         assert len({slot(key) for key in keys}) > 10
         assert all("{_system#" in key for key in keys)
         assert (await limiter(redis).take([Ask(Kind.ADDRESS, NO_TENANT, "192.0.2.1")])).remaining == 2
 
 
+async def test_no_key_in_redis_shows_a_number_an_address_or_a_user(
+    servers: Servers, connect: Connect
+) -> None:
+    async with connect(servers) as redis:
+        number, address = "+4915112345678", "192.0.2.77"
+        asks = [
+            Ask(Kind.CODE_NUMBER, ACME, number),
+            Ask(Kind.CODE_ADDRESS, ACME, address),
+            Ask(Kind.USER, ACME, "anna"),
+        ]
+        buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
+        keys = " ".join(await buckets.keys(asks, [SLOW] * 3))
+        assert not any(name in keys for name in (number[1:], address, "anna"))
+        assert len(set(await buckets.keys(asks, [SLOW] * 3))) == 3
+
+
 async def test_a_bucket_that_is_full_again_leaves_nothing_behind(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        buckets = RedisBuckets(redis, timeout_s=1.0)
+        buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
         ask, policy = Ask(Kind.USER, ACME, "anna"), Policy(count=1, period_s=10, burst=5)
         await buckets.take([ask], [policy])
-        left_ms = await redis.read("PTTL", buckets.key(ask, policy))
+        left_ms = await redis.read("PTTL", (await buckets.keys([ask], [policy]))[0])
         assert isinstance(left_ms, int)
         assert 60_000 < left_ms <= 70_001, "ten seconds to be full, and a minute more"
 
@@ -85,7 +103,7 @@ async def test_a_place_that_was_added_is_known_to_its_tenant_for_thirty_days(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
-        places = RedisPlaces(redis, timeout_s=1.0)
+        places = RedisPlaces(redis, NAMES, timeout_s=1.0)
         assert not await places.knows(ACME, "+491 192.0.2.1")
         await places.add(ACME, "+491 192.0.2.1")
         assert await places.knows(ACME, "+491 192.0.2.1")

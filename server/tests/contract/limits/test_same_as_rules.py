@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 
 import pytest
 from fixtures.engines import Space
+from fixtures.names import NAMES
 from fixtures.redis_cluster import Servers
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -64,7 +65,7 @@ class Beside:
     def __init__(self, redis: Redis, script: Script, mark: str) -> None:
         self._redis = redis
         self._script = script
-        self._buckets = RedisBuckets(redis, timeout_s=5.0)
+        self._buckets = RedisBuckets(redis, NAMES, timeout_s=5.0)
         self._tenant = TenantId(mark)
         self._model: dict[Kind, Bucket] = {}
 
@@ -77,7 +78,7 @@ class Beside:
             assert await self.by_lua(asks, chosen, now_us) == self.by_rules(asks, chosen, now_us)
 
     async def by_lua(self, asks: list[Ask], chosen: list[Policy], now_us: int) -> Taking:
-        keys = [self._buckets.key(ask, policy) for ask, policy in zip(asks, chosen, strict=True)]
+        keys = await self._buckets.keys(asks, chosen)
         args = [n for ask, policy in zip(asks, chosen, strict=True) for n in _numbers(ask, policy)]
         script = by_given_clock(self._script, len(keys))
         is_allowed, *levels = cast(

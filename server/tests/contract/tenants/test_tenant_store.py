@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 from fixtures.engines import Space
+from fixtures.memory_keys import memory_rows
 from fixtures.memory_tenants import MemoryTenantStore
 from fixtures.tables import REGION, Tables
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from tidings.tenants.store import DynamoTenantStore
 type Opened = Callable[[], AbstractAsyncContextManager[TenantStore]]
 
 AT_MS = 1_794_700_000_007
+ROWS = memory_rows()
 FULL = TenantSettings(
     name="Acme & Söhne",
     tokens=TokenSettings(audiences=("a", "b"), jwks_url="https://id.example/keys", skew_s=0),
@@ -49,7 +51,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
     @asynccontextmanager
     async def in_dynamo() -> AsyncIterator[TenantStore]:
         async with open_client(tables.url, REGION, tables.prefix) as client:
-            yield DynamoTenantStore(client)
+            yield DynamoTenantStore(client, ROWS)
 
     return in_dynamo
 
@@ -104,7 +106,7 @@ async def test_of_many_changes_at_once_none_is_lost(opened: Opened, tenant: Tena
 
 async def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
     async with open_client("http://127.0.0.1:9", REGION, "none-") as client:
-        store, name = DynamoTenantStore(client), TenantId("t")
+        store, name = DynamoTenantStore(client, ROWS), TenantId("t")
         for asking in (store.read(name), store.create(name, FULL, 0), store.update(name, FULL, 1, 0)):
             with pytest.raises(TidingsError) as caught:
                 await asking
@@ -113,7 +115,7 @@ async def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
 
 async def test_the_units_of_a_look_and_that_a_second_costs_none(tables: Tables, tenant: TenantId) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        store = DynamoTenantStore(client)
+        store = DynamoTenantStore(client, ROWS)
         await store.create(tenant, FULL, AT_MS)
         reader = TenantReader(store, SystemClock())
         for _ in range(10):
@@ -137,7 +139,7 @@ async def test_the_largest_settings_that_are_allowed_fit_into_their_item(
         rates=RateOverrides(tenant=rate, user=rate, address=rate),
     )
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        await Tenants(DynamoTenantStore(client), SystemClock()).create(tenant, largest)
+        await Tenants(DynamoTenantStore(client, ROWS), SystemClock()).create(tenant, largest)
         row = await client.get(patterns.READ_SETTINGS, {"tenant": tenant, "item": "settings"})
         assert row is not None
         assert len(row["settings"]) <= 16 * 1024

@@ -1,6 +1,7 @@
 """Attacks on a real `tidings run api` with reduced bounds: refused, and unnoticed by a client of another tenant."""
 
 import asyncio
+from pathlib import Path
 
 import psutil
 import pytest
@@ -29,9 +30,9 @@ def honest_of(api: Api) -> Honest:
 
 
 @pytest.fixture
-def evil(tables_local: Tables) -> str:
+def evil(tables_local: Tables, tmp_path: Path) -> str:
     """The API key of the attacker's own tenant."""
-    return make_tenant(tables_local, Space(), [Scope.ACT_AS_USER, Scope.NOTICES])
+    return make_tenant(tables_local, Space(), tmp_path, [Scope.ACT_AS_USER, Scope.NOTICES])
 
 
 UNLIMITED = {

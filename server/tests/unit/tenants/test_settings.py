@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tidings.kernel.caching import Keep
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.tenants.model import Rate, RateOverrides, TenantSettings, TokenSettings
+from tidings.tenants.model import SETTINGS_FORM, Rate, RateOverrides, TenantSettings, TokenSettings
 from tidings.tenants.settings import TenantReader, Tenants
 
 ACME = TenantId("acme")
@@ -87,7 +87,7 @@ async def test_a_tenant_is_not_made_twice_and_not_changed_before_it_is_there(
         TenantSettings(name="x", tokens=TokenSettings(jwks_url="ftp://example.com")),
         TenantSettings(name="x", tokens=TokenSettings(jwks_url="https://" + "x" * 1024)),
         TenantSettings(name="x", rates=RateOverrides(user=Rate(per_s=0, burst=1))),
-        TenantSettings(name="x", form=2),
+        TenantSettings(name="x", form=SETTINGS_FORM + 1),
     ],
     ids=str,
 )

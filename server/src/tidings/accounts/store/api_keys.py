@@ -7,6 +7,7 @@ from tidings.accounts.model import Scope
 from tidings.accounts.store.failures import unread, unwritten
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import MAC, AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.queries import Query
@@ -19,8 +20,9 @@ _PREFIX = "key#"
 
 
 class DynamoApiKeyStore:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, rows: AuthenticRows) -> None:
         self._client = client
+        self._rows = rows
 
     async def add(self, key: ApiKey, /) -> None:
         at = time_text(key.created_at_ms)
@@ -31,19 +33,15 @@ class DynamoApiKeyStore:
             "created_at": at,
             "updated_at": at,
         }
+        signed = await self._rows.sign(key.name.tenant, row)
         try:
             # not repeated by itself: who gets no answer issues another one, and this one nobody knows
-            await self._client.put(patterns.PUT_API_KEY, row, condition="attribute_not_exists(tenant)")
+            await self._client.put(patterns.PUT_API_KEY, signed, condition="attribute_not_exists(tenant)")
         except DynamoError as error:
             raise unwritten(error) from error
 
     async def find(self, name: ApiKeyName, /) -> ApiKey | None:
-        try:
-            item = await self._client.get(patterns.FIND_API_KEY, _key(name))
-        except KeyPartError:
-            return None
-        except DynamoError as error:
-            raise unread(error) from error
+        item = await self._find(name)
         return None if item is None else _key_of(item)
 
     async def list(self, tenant: TenantId, /) -> Sequence[ApiKey]:
@@ -56,23 +54,39 @@ class DynamoApiKeyStore:
             pages = [page async for page in self._client.pages(patterns.LIST_API_KEYS, query)]
         except DynamoError as error:
             raise unread(error) from error
-        return [_key_of(item) for page in pages for item in page.items]
+        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
+        return [_key_of(item) for item in items if item is not None]
 
     async def revoke(self, name: ApiKeyName, at_ms: int, /) -> bool:
+        item = await self._find(name)
+        if item is None or "revoked_at" in item:
+            return item is not None
+        now = time_text(at_ms)
+        mac = (await self._rows.sign(name.tenant, {**item, "revoked_at": now, "updated_at": now}))[MAC]
         try:
             await self._client.update(
                 patterns.REVOKE_API_KEY,
                 _key(name),
-                "SET revoked_at = if_not_exists(revoked_at, :now), updated_at = :now",
-                condition="attribute_exists(tenant)",
-                values={":now": time_text(at_ms)},
+                "SET revoked_at = :now, updated_at = :now, mac = :mac",
+                condition="mac = :before",
+                values={":now": now, ":mac": mac, ":before": item[MAC]},
                 repeatable=True,
             )
-        except (ConditionFailedError, KeyPartError):
-            return False
+        except ConditionFailedError as failed:
+            # Two operators revoke the key at once, or a repeat finds its own update: it is revoked.
+            return await self._rows.verified(name.tenant, failed.item) is not None
         except DynamoError as error:
             raise unwritten(error) from error
         return True
+
+    async def _find(self, name: ApiKeyName) -> Item | None:
+        try:
+            item = await self._client.get(patterns.FIND_API_KEY, _key(name))
+        except KeyPartError:
+            return None
+        except DynamoError as error:
+            raise unread(error) from error
+        return await self._rows.verified(name.tenant, item)
 
 
 def _key(name: ApiKeyName) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from tidings.accounts.records import ChallengeId
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import AuthenticRows, RowKeys
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.outcomes import unwritten
@@ -11,13 +12,18 @@ from tidings.tables.patterns import accounts as patterns
 
 
 class DynamoCodes:
-    def __init__(self, client: Client) -> None:
+    """The number of tries is not covered by a MAC: an older row, with fewer tries, would verify all the same."""
+
+    def __init__(self, client: Client, keys: RowKeys) -> None:
         self._client = client
+        self._rows = AuthenticRows(keys, beside=frozenset({"tries"}))
 
     async def put(
         self, tenant: TenantId, challenge: ChallengeId, code_hash: bytes, expires_at_s: int, /
     ) -> None:
-        item = key(tenant, challenge) | {"code_hash": code_hash, "tries": 0, "ttl": expires_at_s}
+        item = await self._rows.sign(
+            tenant, key(tenant, challenge) | {"code_hash": code_hash, "tries": 0, "ttl": expires_at_s}
+        )
         try:
             # nobody knows the challenge yet, so a repeat takes no try back
             await self._client.put(patterns.PUT_CODE, item, repeatable=True)
@@ -44,7 +50,8 @@ class DynamoCodes:
             return None
         except DynamoError as error:
             unwritten(error)
-        return None if written.attributes is None else bytes(written.attributes["code_hash"])
+        item = await self._rows.verified(tenant, written.attributes)
+        return None if item is None else bytes(item["code_hash"])
 
     async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
         try:

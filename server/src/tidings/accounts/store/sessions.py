@@ -9,6 +9,7 @@ from tidings.accounts.store.revocations import put_of
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.authentic import MAC, AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.outcomes import unread, unwritten
@@ -23,11 +24,12 @@ _OPTIONAL = {"previous_token_hash": "previous_hash", "rotation_key_hash": "rotat
 
 
 class DynamoSessions:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, rows: AuthenticRows) -> None:
         self._client = client
+        self._rows = rows
 
     async def create(self, session: Session, /) -> None:
-        item = item_of(session)
+        item = await self._rows.sign(session.tenant, item_of(session))
         try:
             await self._client.put(
                 patterns.CREATE_SESSION, item, condition="attribute_not_exists(session_id)", repeatable=True
@@ -45,7 +47,8 @@ class DynamoSessions:
         return await self._get(patterns.READ_SESSION, tenant, session)
 
     async def rotate(self, after: Session, /) -> Session | None:
-        update, values = _rotation(after)
+        mac = (await self._rows.sign(after.tenant, item_of(after)))[MAC]
+        update, values = _rotation(after, mac)
         try:
             # safe to repeat: a try that finds its own rotation is shown it
             await self._client.update(
@@ -58,7 +61,8 @@ class DynamoSessions:
                 repeatable=True,
             )
         except ConditionFailedError as failed:
-            return None if failed.item is None else session_of(failed.item)
+            item = await self._rows.verified(after.tenant, failed.item)
+            return None if item is None else session_of(item)
         except DynamoError as error:
             unwritten(error)
         return after
@@ -69,7 +73,8 @@ class DynamoSessions:
             pages = [page async for page in self._client.pages(patterns.LIST_SESSIONS, query)]
         except DynamoError as error:
             unread(error)
-        return [session_of(item) for page in pages for item in page.items]
+        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
+        return [session_of(item) for item in items if item is not None]
 
     async def delete(self, tenant: TenantId, session: SessionId, user: UserId, now_ms: int, /) -> bool:
         gone = Delete(
@@ -102,20 +107,22 @@ class DynamoSessions:
             item = await self._client.get(pattern, key(tenant, session))
         except DynamoError as error:
             unread(error)
+        item = await self._rows.verified(tenant, item)
         return None if item is None else session_of(item)
 
 
-def _rotation(after: Session) -> tuple[str, dict[str, Value]]:
+def _rotation(after: Session, mac: Value) -> tuple[str, dict[str, Value]]:
     values: dict[str, Value] = {
         ":presented": after.previous_hash,
         ":next": after.token_hash,
         ":now": time_text(after.refreshed_at_ms),
         ":until": time_text(after.expires_at_ms),
         ":ttl": after.expires_at_ms // 1000,
+        ":mac": mac,
     }
     update = (
         "SET refresh_token_hash = :next, previous_token_hash = :presented, refreshed_at = :now, "
-        "expires_at = :until, #ttl = :ttl"
+        "expires_at = :until, #ttl = :ttl, mac = :mac"
     )
     if after.rotation_key_hash is None:
         return f"{update} REMOVE rotation_key_hash", values

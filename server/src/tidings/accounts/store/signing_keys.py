@@ -11,6 +11,7 @@ from tidings.accounts.store.revocations import put_of
 from tidings.kernel.clock import Clock, SystemClock, time_ms, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.queries import Query
@@ -24,8 +25,9 @@ _PREFIX = "jwk#"
 
 
 class DynamoSigningKeyStore:
-    def __init__(self, client: Client, clock: Clock | None = None) -> None:
+    def __init__(self, client: Client, rows: AuthenticRows, clock: Clock | None = None) -> None:
         self._client = client
+        self._rows = rows
         self._clock = clock or SystemClock()
 
     async def list(self, tenant: TenantId, /) -> Sequence[SigningKey]:
@@ -38,12 +40,14 @@ class DynamoSigningKeyStore:
             pages = [page async for page in self._client.pages(patterns.LIST_SIGNING_KEYS, query)]
         except DynamoError as error:
             raise unread(error) from error
-        return [_key_of(item) for page in pages for item in page.items]
+        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
+        return [_key_of(item) for item in items if item is not None]
 
     async def add(self, key: SigningKey, /) -> bool:
+        signed = await self._rows.sign(key.tenant, _row(key))
         try:
             condition = "attribute_not_exists(tenant)"
-            await self._client.put(patterns.PUT_SIGNING_KEY, _row(key), condition=condition)
+            await self._client.put(patterns.PUT_SIGNING_KEY, signed, condition=condition)
         except ConditionFailedError:
             return False
         except DynamoError as error:
@@ -51,7 +55,7 @@ class DynamoSigningKeyStore:
         return True
 
     async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
-        row = _row(key) | {"not_after": time_text(not_after_ms)}
+        row = await self._rows.sign(key.tenant, _row(key) | {"not_after": time_text(not_after_ms)})
         retired = Put(table="tenants", item=row, condition="jwk = :jwk", values={":jwk": row["jwk"]})
         told = put_of(Revocation(tenant=key.tenant, kid=key.kid, from_ms=not_after_ms), self._clock.now_ms())
         try:

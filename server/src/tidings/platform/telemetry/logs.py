@@ -16,9 +16,16 @@ import structlog
 from structlog.contextvars import bound_contextvars
 from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
+from tidings.kernel.security import FIELDS
+from tidings.kernel.security import LOGGER as SECURITY
 from tidings.platform.telemetry.events import console_chain, json_chain
 from tidings.platform.telemetry.identity import Identity
 from tidings.platform.telemetry.masking import Bounds
+
+OWN = "tidings"
+"""The parent of all loggers of Tidings."""
+_LIBRARIES = ("tidings.kafka",)
+"""Loggers under our name that carry the lines of a library."""
 
 type Level = Literal["debug", "info", "warning", "error"]
 
@@ -82,7 +89,7 @@ def configure(identity: Identity, options: LogOptions, *, stream: Stream | None 
         logger_factory=lambda *_: sink,
         cache_logger_on_first_use=True,
     )
-    _take_over_standard_library(_Foreign(sink, processors), options.library_level)
+    _take_over_standard_library(_Foreign(sink, processors), options)
     _take_over_uncaught()
     return sink
 
@@ -114,7 +121,8 @@ class _Foreign(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        event: EventDict = {"event": _message(record), "source": record.name}
+        fields: EventDict = getattr(record, FIELDS, {})
+        event: EventDict = {**fields, "event": _message(record), "source": record.name}
         if record.exc_info:
             event["exc_info"] = record.exc_info
         self._sink.msg(_process(self._processors, record.levelname.lower(), event))
@@ -135,10 +143,17 @@ def _message(record: logging.LogRecord) -> str:
         return f"{record.msg} <arguments that don't fit>"
 
 
-def _take_over_standard_library(handler: logging.Handler, level: Level) -> None:
+def _take_over_standard_library(handler: logging.Handler, options: LogOptions) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(level.upper())
+    root.setLevel(options.library_level.upper())
+    # Modules outside `platform` log through the standard library: they are ours, not a library's.
+    logging.getLogger(OWN).setLevel(options.level.upper())
+    security = logging.getLogger(SECURITY)
+    security.handlers = []
+    security.setLevel(logging.INFO)
+    for name in _LIBRARIES:
+        logging.getLogger(name).setLevel(options.library_level.upper())
     logging.captureWarnings(capture=True)
 
 

@@ -28,7 +28,12 @@ _PARTS = (
     *("apikey", "accesskey", "privatekey", "signingkey", "datakey", "masterkey"),
     *("onetimecode", "logincode", "verificationcode", "signature"),
 )
-_WHOLE = frozenset({"code", "otp", "pin", "pwd", "auth", "jwt", "dsn"})
+_WHOLE = frozenset(
+    {
+        *("code", "otp", "pin", "pwd", "auth", "jwt", "dsn"),
+        *("phone", "phonenumber", "to", "text", "content", "challenge"),
+    }
+)
 
 _URL_LOGIN = re.compile(r"(?<=://)\S{0,512}(?=@)")
 _BEARER = re.compile(r"(?i)\bbearer\s+\S+")
@@ -37,6 +42,11 @@ _PAIR = re.compile(
     r"(?i)((?:password|passwd|secret|token|authorization|api[_-]?key|credential)[\w-]{0,32}[\"']?\s{0,4}[=:]\s{0,4})"
     r"(?:(?:bearer|basic)\s+)?(?:\"[^\"]*\"?|'[^']*'?|[^\s,;&)}\]]+)"
 )
+_OWN = re.compile(r"\b(tidings_sk|tdr)\.([\w.-]{1,32}?)\.([0-9A-Z]{26})\.[\w-]+")
+"""Our API keys and refresh tokens: tenant and id are told, the secret is not."""
+_PHONE = re.compile(r"\+[1-9]\d{6,14}(?!\d)")
+_AWS_KEY = re.compile(r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b")
+_HINTS = re.compile(r"[:=+]|(?i:bearer )|eyJ|tidings_sk\.|tdr\.|AKIA|ASIA|AROA|AIDA")
 
 _MAX_DEPTH = 8
 _MAX_ITEMS = 64
@@ -67,9 +77,16 @@ def _is_short(key: str) -> bool:
 
 
 def scrub(text: str) -> str:
-    """Mask what looks like a login in a URL, a bearer token, a JWT or `password=…` inside a text."""
-    if not (":" in text or "=" in text or "earer " in text or "EARER " in text or "eyJ" in text):
+    """Mask what looks like a credential or a phone number inside a text.
+
+    That is a login in a URL, a bearer token, a JWT, `password=…`, an API key or a refresh token of Tidings, the id of
+    an AWS access key, a number in E.164.
+    """
+    if not _HINTS.search(text):
         return text
+    text = _OWN.sub(rf"\1.\2.\3.{STARS}", text)
+    text = _AWS_KEY.sub(STARS, text)
+    text = _PHONE.sub(f"+{STARS}", text)
     text = _URL_LOGIN.sub(STARS, text)
     text = _PAIR.sub(rf"\1{STARS}", text)
     text = _BEARER.sub(f"Bearer {STARS}", text)

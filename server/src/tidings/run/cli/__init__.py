@@ -14,6 +14,7 @@ import click
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.exit_codes import ExitCode
 from tidings.run.cli.output import echo
+from tidings.run.cli.security import announce
 
 COMMANDS = {
     "broadcast": "Notices to everyone or to a segment: send, ramp, halt, recall, ask beforehand.",
@@ -67,6 +68,15 @@ class _Lazy(click.Group):
             command = brought()[cmd_name].load()
             return command
         return None
+
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            announce(command, [name, *rest])
+        return name, command, rest
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

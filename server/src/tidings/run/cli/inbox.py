@@ -174,7 +174,7 @@ async def open_cases() -> AsyncIterator[NoticeCases]:
         _redis(settings) as redis,
         open_tables(settings.dynamo) as client,
         open_keys(settings, client, clock) as keys,
-        missing_tenant_named(client),
+        missing_tenant_named(settings, client),
     ):
         cases, live = join_serving(
             client, keys, clock, KafkaChunks(publisher), redis, settings=settings.notices

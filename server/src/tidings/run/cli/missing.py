@@ -5,9 +5,13 @@ from contextlib import asynccontextmanager
 
 import click
 
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
+from tidings.run.keys import open_keys
+from tidings.run.settings import Settings
 from tidings.tenants.store import DynamoTenantStore
 
 _NOT_FOUND = frozenset(
@@ -22,21 +26,22 @@ _NOT_FOUND = frozenset(
 
 
 @asynccontextmanager
-async def missing_tenant_named(client: Client) -> AsyncIterator[None]:
+async def missing_tenant_named(settings: Settings, client: Client) -> AsyncIterator[None]:
     """Look for the command's TENANT once something in it was not found; raise for the tenant if it does not exist."""
     try:
         yield
     except TidingsError as error:
         context = click.get_current_context(silent=True)
         tenant = context.params.get("tenant") if context else None
-        if (
-            error.code in _NOT_FOUND
-            and tenant
-            and await DynamoTenantStore(client).read(TenantId(tenant)) is None
-        ):
+        if error.code in _NOT_FOUND and tenant and not await _exists(settings, client, TenantId(tenant)):
             raise TidingsError(
                 Code.REQUEST_INVALID,
                 f"There is no tenant {tenant}.",
                 hint="`tidings tenant create` makes one.",
             ) from error
         raise
+
+
+async def _exists(settings: Settings, client: Client, tenant: TenantId) -> bool:
+    async with open_keys(settings, client, SystemClock()) as ring:
+        return await DynamoTenantStore(client, AuthenticRows(ring)).read(tenant) is not None

@@ -1,7 +1,7 @@
 """`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | key … | api-key …`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TypedDict, Unpack
 
 import click
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tidings.accounts.reach import Reach, url_fault
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.run.accounts import open_tables
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.cli.tenant_keys import api_key, key
@@ -105,12 +105,7 @@ def show(tenant: str) -> None:
 @group.command(name="list")
 def list_() -> None:
     """List the ids of all tenants."""
-
-    async def act() -> Sequence[TenantId]:
-        async with open_tables(load().settings.dynamo) as client:
-            return await Tenants(DynamoTenantStore(client), SystemClock()).list()
-
-    for tenant in asyncio.run(act()):
+    for tenant in asyncio.run(_with_tenants(lambda tenants: tenants.list())):
         echo(tenant)
 
 
@@ -152,21 +147,22 @@ def rotate_access_key(tenant: str) -> None:
 async def _rotate_access(tenant: str) -> tuple[int, SigningPolicy]:
     settings, clock = load().settings, SystemClock()
     policy = signing_policy(settings)
+    known = await _with_tenants(lambda tenants: tenants.read(tenant))
     async with open_tables(settings.dynamo) as client, kms_of(settings) as kms:
-        known = await Tenants(DynamoTenantStore(client), clock).read(tenant)
         return await SigningRing(DynamoKeyStore(client), kms, clock, policy).rotate(known.id), policy
 
 
 async def _rotate(tenant: str) -> int:
     settings, clock = load().settings, SystemClock()
     async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
-        known = await Tenants(DynamoTenantStore(client), clock).read(tenant)
+        known = await Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock).read(tenant)
         return await ring.rotate(known.id)
 
 
-async def _with_tenants(act: Callable[[Tenants], Awaitable[Tenant]]) -> Tenant:
-    async with open_tables(load().settings.dynamo) as client:
-        return await act(Tenants(DynamoTenantStore(client), SystemClock()))
+async def _with_tenants[T](act: Callable[[Tenants], Awaitable[T]]) -> T:
+    settings, clock = load().settings, SystemClock()
+    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
+        return await act(Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock))
 
 
 def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:

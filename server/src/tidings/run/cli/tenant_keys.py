@@ -17,9 +17,11 @@ from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.run.accounts import open_api_keys, open_tables
 from tidings.run.cli.durations import DURATION
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
+from tidings.run.keys import open_keys
 from tidings.run.settings.load import load
 from tidings.tenants.settings import Tenants
 from tidings.tenants.store import DynamoTenantStore
@@ -39,10 +41,11 @@ class _Desk:
 async def _desk(tenant: str) -> AsyncIterator[_Desk]:
     """For a tenant that is there."""
     settings, clock = load().settings, SystemClock()
-    async with open_tables(settings.dynamo) as client:
-        found = await Tenants(DynamoTenantStore(client), clock).read(tenant)
-        signing = SigningKeys(DynamoSigningKeyStore(client), clock)
-        yield _Desk(found.id, signing, open_api_keys(settings.accounts, client, clock))
+    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
+        rows = AuthenticRows(ring)
+        found = await Tenants(DynamoTenantStore(client, rows), clock).read(tenant)
+        signing = SigningKeys(DynamoSigningKeyStore(client, rows), clock)
+        yield _Desk(found.id, signing, open_api_keys(settings.accounts, client, clock, rows))
 
 
 def _at_the_desk[T](tenant: str, act: Callable[[_Desk], Awaitable[T]]) -> T:

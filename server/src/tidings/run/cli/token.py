@@ -16,10 +16,12 @@ from tidings.accounts.rules import check_device_id, check_user_id
 from tidings.accounts.signatures import sign
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.run.accounts import open_accounts, open_tables
 from tidings.run.cli.durations import DURATION
 from tidings.run.cli.output import echo
 from tidings.run.cli.tenant_keys import read_jwk
+from tidings.run.keys import open_keys
 from tidings.run.settings.load import load
 
 
@@ -70,7 +72,8 @@ async def _examine(text: str) -> Principal:
     settings, clock = load().settings, SystemClock()
     async with (
         open_tables(settings.dynamo) as client,
-        open_accounts(settings.accounts, client, clock) as accounts,
+        open_keys(settings, client, clock) as ring,
+        open_accounts(settings.accounts, client, clock, AuthenticRows(ring)) as accounts,
     ):
         if text.startswith(PREFIX):
             return await accounts.api_keys.examine(text)

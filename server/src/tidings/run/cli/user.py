@@ -196,7 +196,7 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
         async with (
             open_client(place.endpoint, place.region, place.table_prefix) as client,
             open_people(settings, client, clock) as people,
-            missing_tenant_named(client),
+            missing_tenant_named(settings, client),
         ):
             return await act(people)
 

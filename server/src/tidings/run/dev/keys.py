@@ -17,9 +17,11 @@ from tidings.accounts.signing_keys import SigningKeys
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.run.accounts import open_api_keys, open_tables
 from tidings.run.dev.place import Place, read_json, write_private
+from tidings.run.keys import open_keys
 from tidings.run.settings import Settings
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.store import DynamoTenantStore
@@ -45,21 +47,24 @@ class DevKeys(Struct, frozen=True, kw_only=True):
 
 async def found_tenant(settings: Settings, place: Place, clock: Clock) -> DevKeys:
     """Safe to repeat."""
-    async with open_tables(settings.dynamo) as client:
-        store = DynamoTenantStore(client)
+    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
+        rows = AuthenticRows(ring)
+        store = DynamoTenantStore(client, rows)
         if await store.read(TENANT) is None:
             wanted = TenantSettings(name="Dev", has_phone_login=True, phone_prefixes=_ANY_COUNTRY)
             await store.create(TENANT, wanted, clock.now_ms())
-        keys = await _keys(settings, client, place, clock)
+        keys = await _keys(settings, client, place, clock, rows)
     write_private(place.keys, json.dumps(asdict(keys), indent=1))
     return keys
 
 
-async def _keys(settings: Settings, client: Client, place: Place, clock: Clock) -> DevKeys:
+async def _keys(
+    settings: Settings, client: Client, place: Place, clock: Clock, rows: AuthenticRows
+) -> DevKeys:
     kept = read_json(place.keys)
     return DevKeys(
-        signing=await _signing(SigningKeys(DynamoSigningKeyStore(client), clock), kept.get("signing")),
-        server=await _server(open_api_keys(settings.accounts, client, clock), kept.get("server")),
+        signing=await _signing(SigningKeys(DynamoSigningKeyStore(client, rows), clock), kept.get("signing")),
+        server=await _server(open_api_keys(settings.accounts, client, clock, rows), kept.get("server")),
         cursor_secret=kept.get("cursor_secret") or secrets.token_urlsafe(32),
     )
 

@@ -21,6 +21,9 @@ LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
 REVOCATIONS = KeyTemplate("_system#revoked")
 REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
 
+_MAC = Blob(32)
+"""Under the tenant's key, over all other attributes of the row: `platform/dynamo/authentic.py`."""
+
 USER_ROW = Item(
     "user",
     OWN_USER,
@@ -66,6 +69,7 @@ SESSION = Item(
         "refreshed_at": TIME,
         "expires_at": TIME,
         "ttl": SECONDS,
+        "mac": _MAC,
     },
     max_bytes=1024,
     holds="a login of a device and its refresh-token family",
@@ -77,7 +81,7 @@ TENANT_SETTINGS = Item(
     "settings",
     TENANT,
     SETTINGS_KEY,
-    {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9)},
+    {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9), "mac": _MAC},
     max_bytes=17 * 1024,
     holds="what the tenant has set",
 )
@@ -85,7 +89,7 @@ API_KEY = Item(
     "API key",
     TENANT,
     API_KEY_KEY,
-    {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME},
+    {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME, "mac": _MAC},
     max_bytes=1024,
     holds="hash and rights of an API key",
 )
@@ -93,7 +97,7 @@ SIGNING_KEY = Item(
     "signing key",
     TENANT,
     SIGNING_KEY_KEY,
-    {**_NAMED, "jwk": Blob(4096), "not_after": TIME},
+    {**_NAMED, "jwk": Blob(4096), "not_after": TIME, "mac": _MAC},
     max_bytes=5 * 1024,
     holds="a public key that the tenant's tokens are verified with",
 )
@@ -109,7 +113,7 @@ ONE_TIME_CODE = Item(
     "one-time code",
     CODE_KEY,
     CODE_SORT,
-    {"code_hash": Blob(32), "tries": Number(2), "ttl": SECONDS},
+    {"code_hash": Blob(32), "tries": Number(2), "ttl": SECONDS, "mac": _MAC},
     max_bytes=512,
     holds="a code that was sent out, until it is used; of the number only what the hash covers",
 )

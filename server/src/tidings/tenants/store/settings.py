@@ -7,6 +7,7 @@ import msgspec
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.authentic import MAC, AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.queries import Query
@@ -24,18 +25,23 @@ _decode = msgspec.json.Decoder(TenantSettings).decode
 
 
 class DynamoTenantStore:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, rows: AuthenticRows) -> None:
         self._client = client
+        self._rows = rows
 
     async def create(self, tenant: TenantId, settings: TenantSettings, at_ms: int, /) -> bool:
         now = time_text(at_ms)
-        row = _key(tenant) | {
-            "name": settings.name,
-            "settings": _encode(settings),
-            "version": 1,
-            "created_at": now,
-            "updated_at": now,
-        }
+        row = await self._rows.sign(
+            tenant,
+            _key(tenant)
+            | {
+                "name": settings.name,
+                "settings": _encode(settings),
+                "version": 1,
+                "created_at": now,
+                "updated_at": now,
+            },
+        )
         try:
             # not repeated by itself: who finds a tenant there must know that it is not his own first try
             settled = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
@@ -56,6 +62,7 @@ class DynamoTenantStore:
             return None
         except DynamoError as error:
             raise unavailable(error) from error
+        item = await self._rows.verified(tenant, item)
         return None if item is None else _tenant_of(item)
 
     async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:
@@ -73,20 +80,26 @@ class DynamoTenantStore:
         return [TenantId(item["item"].removeprefix(_LISTED)) for item in page.items]
 
     async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
+        found = await self.read(tenant)
+        if found is None or found.version != version:
+            return False
+        changed = {
+            "name": settings.name,
+            "settings": _encode(settings),
+            "version": version + 1,
+            "updated_at": time_text(at_ms),
+        }
+        row = _key(tenant) | changed | {"created_at": time_text(found.created_at_ms)}
+        mac = (await self._rows.sign(tenant, row))[MAC]
         try:
             await self._client.update(
                 patterns.UPDATE_SETTINGS,
                 _key(tenant),
-                "SET #n = :name, settings = :settings, version = :next, updated_at = :now",
-                condition="version = :version",
+                "SET #n = :name, settings = :settings, version = :version, updated_at = :updated_at, mac = :mac",
+                condition="version = :before",
                 names={"#n": "name"},
-                values={
-                    ":name": settings.name,
-                    ":settings": _encode(settings),
-                    ":version": version,
-                    ":next": version + 1,
-                    ":now": time_text(at_ms),
-                },
+                values={":before": version, ":mac": mac}
+                | {f":{name}": value for name, value in changed.items()},
             )
         except ConditionFailedError:
             return False

@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.sdk.trace import TracerProvider
 
+from tidings.kernel import security
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
+from tidings.kernel.security import SecurityEventKind
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.identity import Identity
 from tidings.platform.telemetry.logs import LogOptions, Sink
@@ -243,3 +245,38 @@ def test_lines_of_many_threads_stay_whole(stream: Stream) -> None:
     for thread in threads:
         thread.join()
     assert len(stream.lines) == 200
+
+
+@pytest.mark.parametrize(("level", "is_shown"), [("debug", True), ("info", False)])
+def test_our_own_lines_of_the_standard_library_follow_our_own_level(
+    stream: Stream, level: logs.Level, *, is_shown: bool
+) -> None:
+    logs.configure(Identity("sample", "one"), LogOptions(level=level, library_level="error"), stream=stream)
+    logging.getLogger("tidings.accounts.jwks").debug("ours")
+    logging.getLogger("tidings.kafka").warning("librdkafka's")
+    logging.getLogger("botocore").warning("theirs")
+    assert [line["event"] for line in stream.lines] == (["ours"] if is_shown else [])
+
+
+def test_a_security_event_is_a_line_with_its_fields_at_the_highest_level_too(stream: Stream) -> None:
+    logs.configure(Identity("sample", "one"), LogOptions(level="error", library_level="error"), stream=stream)
+    security.record(SecurityEventKind.SESSIONS_ENDED, tenant="acme", user="anna", subject="s1")
+    (line,) = stream.lines
+    assert (line["event"], line["level"], line["source"]) == ("sessions_ended", "info", "tidings.security")
+    assert (line["tenant"], line["user"], line["subject"]) == ("acme", "anna", "s1")
+
+
+def test_refused_credentials_are_bounded_for_each_place_and_the_rest_is_counted(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs.configure(Identity("sample", "one"), LogOptions(), stream=stream)
+    now = [1000.0]
+    monkeypatch.setattr(security, "monotonic", lambda: now[0])
+    for place in ("192.0.2.200", "192.0.2.201"):
+        security.PLACE.set(place)
+        for _ in range(25):
+            security.record(SecurityEventKind.CREDENTIAL_REFUSED, reason="no such key")
+    assert len(stream.lines) == 2 * security.MAX_PER_WINDOW
+    now[0] += security.WINDOW_S
+    security.record(SecurityEventKind.CREDENTIAL_REFUSED, reason="no such key")
+    assert stream.lines[-1]["omitted"] == 25 - security.MAX_PER_WINDOW

@@ -162,7 +162,7 @@ def test_a_secret_on_the_edge_of_the_cut_is_masked_before_the_cut() -> None:
 
 
 def test_values_and_lines_are_bounded() -> None:
-    assert clean({"text": "x" * 5_000}, Bounds(value_chars=10)) == {"text": "x" * 10 + "… (5000 chars)"}
+    assert clean({"words": "x" * 5_000}, Bounds(value_chars=10)) == {"words": "x" * 10 + "… (5000 chars)"}
     many = clean({"many": list(range(1_000))}, BOUNDS)["many"]
     assert isinstance(many, list)
     assert len(many) == 65
@@ -221,3 +221,35 @@ def test_every_kind_of_value_becomes_plain_json() -> None:
         "unprintable": "<Unprintable that can't be shown>",
     }
     assert written(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden", "shown"),
+    [
+        (
+            "key tidings_sk.acme.01JCQ4Z7N3V5X9B2M8K6T1R0WD.s3cr3t-_x refused",
+            "s3cr3t",
+            "acme.01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+        ),
+        ("tdr.acme.01JCQ4Z7N3V5X9B2M8K6T1R0WD.AbCdEf", "AbCdEf", "tdr.acme"),
+        ("no message to +4915112345678.", "4915112345678", "no message to"),
+        ("Invalid parameter: PhoneNumber Reason: +88216123456 is not valid", "88216123456", "Reason"),
+        ("signed by AKIAIOSFODNN7EXAMPLE today", "IOSFODNN7", "today"),
+    ],
+)
+def test_our_own_credentials_numbers_and_aws_keys_are_masked_in_texts(
+    text: str, hidden: str, shown: str
+) -> None:
+    scrubbed = scrub(text)
+    assert hidden not in scrubbed
+    assert shown in scrubbed
+
+
+@pytest.mark.parametrize("name", ["phone", "to", "text", "content", "challenge", "phone_number"])
+def test_fields_that_hold_words_or_numbers_of_people_are_masked(name: str) -> None:
+    assert clean({name: "+4915112345678"}, Bounds()) == {name: STARS}
+
+
+@pytest.mark.parametrize("text", ["1 + 1", "took +250 ms", "+12", "context", "a.b.c"])
+def test_what_is_no_number_and_no_credential_stays(text: str) -> None:
+    assert scrub(text) == text

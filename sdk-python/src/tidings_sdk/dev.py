@@ -1,0 +1,25 @@
+"""What `tidings dev` tells programs on the same machine: addresses, tokens and chats to try with."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+CLIENT: Final = Path(".tidings/dev/client.json")
+
+
+class NoDevServer(Exception):  # noqa: N818 - said to a person as it stands
+    """`tidings dev` does not run here, or has no such user."""
+
+
+def read(path: Path = CLIENT) -> dict[str, Any]:
+    """Read the file that `tidings dev` keeps while it is ready. Raises `NoDevServer`."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise NoDevServer(f"{path} cannot be read ({error}). Run `tidings dev` in this folder.") from error
+    return found
+
+
+def chat_id(name: str = "direct", path: Path = CLIENT) -> str:
+    """Return the id of a chat that `tidings dev` made: `direct` is of anna and ben, `group` of all three."""
+    return str(read(path)["chats"][name])

@@ -1,0 +1,175 @@
+"""Somebody who can write the tables gets in nowhere: rows that say who is let in are held against their MAC."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from fixtures.door import LAPTOP, Door, OpenDoor
+from fixtures.stage import code_of
+
+from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.model import Scope
+from tidings.accounts.signing_keys import SigningKeys
+from tidings.accounts.store.api_keys import DynamoApiKeyStore
+from tidings.accounts.store.codes import key as code_key
+from tidings.accounts.store.sessions import key as session_key
+from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.authentic import AuthenticRows, canonical
+from tidings.tables.patterns import accounts as patterns
+from tidings.tenants.model import TenantSettings
+from tidings.tenants.settings import Tenants
+from tidings.tenants.store import DynamoTenantStore
+
+type Row = dict[str, Any]
+type Reading = Callable[[], Awaitable[object]]
+
+OTHER = "9" * 26
+
+
+def changes(row: Row) -> Iterator[Row]:
+    """The row with each attribute that is no key changed, left out, or added."""
+    for name, value in row.items():
+        if name in {"tenant", "item", "session_id", "tries"}:
+            continue
+        yield row | {name: other_than(value)}
+        yield {each: there for each, there in row.items() if each != name}
+    yield row | {"added": "x"}
+
+
+def other_than(value: object) -> object:
+    match value:
+        case bytes():
+            return bytes([value[0] ^ 1]) + value[1:]
+        case str():
+            return value[:-1] + ("0" if value[-1] != "0" else "1")
+        case list():
+            return [*value, "more"]
+        case _:
+            return int(str(value)) + 1
+
+
+async def refused(
+    door: Door, put: AccessPattern, row: Row, reading: Reading, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Write each forgery raw, and see that it is not there for whoever reads."""
+    assert await reading(), "the row itself is good"
+    for forged in changes(row):
+        caplog.clear()
+        await door.client.put(put, forged)
+        assert not await reading(), forged
+        assert any(line.message == "row_refused" for line in caplog.records)
+    await door.client.put(put, row)
+    assert await reading()
+
+
+@pytest.fixture(autouse=True)
+def _heard(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidings.kernel.security.MAX_PER_WINDOW", 10**6)
+    caplog.set_level(logging.INFO, logger="tidings.security")
+
+
+async def test_forged_settings_keys_and_api_keys_are_refused(
+    open_door: OpenDoor, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_door() as door:
+        rows, tenant = AuthenticRows(door.keys), door.tenant
+        tenants = DynamoTenantStore(door.client, rows)
+        await Tenants(tenants, door.clock).create(tenant, TenantSettings(name="Acme"))
+        signing, api_keys = DynamoSigningKeyStore(door.client, rows), DynamoApiKeyStore(door.client, rows)
+        pair = await SigningKeys(signing, door.clock).make(tenant, "Ed25519")
+        issued = (await ApiKeys(api_keys, door.clock).issue(tenant, "x", [Scope.USERS])).key.name
+        for put, item, reading in (
+            (patterns.CREATE_TENANT, "settings", lambda: tenants.read(tenant)),
+            (patterns.PUT_SIGNING_KEY, f"jwk#{pair.key.kid}", lambda: signing.list(tenant)),
+            (patterns.PUT_API_KEY, f"key#{issued.key}", lambda: api_keys.find(issued)),
+        ):
+            row = await door.client.get(patterns.READ_SETTINGS, {"tenant": tenant, "item": item})
+            assert row is not None
+            await refused(door, put, dict(row), reading, caplog)
+
+
+async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        rows, theirs = AuthenticRows(door.keys), TenantId(f"{door.tenant}-b")
+        signing, api_keys = DynamoSigningKeyStore(door.client, rows), DynamoApiKeyStore(door.client, rows)
+        pair = await SigningKeys(signing, door.clock).make(door.tenant, "Ed25519")
+        row = await door.client.get(
+            patterns.READ_SETTINGS, {"tenant": door.tenant, "item": f"jwk#{pair.key.kid}"}
+        )
+        assert row is not None
+        for copied in ({"tenant": theirs}, {"item": "jwk#other"}):
+            await door.client.put(patterns.PUT_SIGNING_KEY, dict(row) | copied)
+        assert [key.kid for key in await signing.list(door.tenant)] == [pair.key.kid]
+        assert await signing.list(theirs) == []
+        issued = (await ApiKeys(api_keys, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
+        key = await door.client.get(
+            patterns.FIND_API_KEY, {"tenant": door.tenant, "item": f"key#{issued.key}"}
+        )
+        assert key is not None
+        for copied in ({"tenant": theirs}, {"item": f"key#{OTHER}"}):
+            await door.client.put(patterns.PUT_API_KEY, dict(key) | copied)
+        assert await api_keys.find(issued._replace(tenant=theirs)) is None
+        assert await api_keys.find(issued._replace(key=OTHER)) is None
+
+
+async def test_an_api_key_that_was_revoked_twice_at_once_stays_revoked_and_authentic(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        store = DynamoApiKeyStore(door.client, AuthenticRows(door.keys))
+        name = (await ApiKeys(store, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
+        assert await store.revoke(name, 1_000)
+        assert await store.revoke(name, 2_000)
+        found = await store.find(name)
+        assert found is not None
+        assert found.revoked_at_ms == 1_000
+
+
+async def test_forged_sessions_are_refused(open_door: OpenDoor, caplog: pytest.LogCaptureFixture) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        grant = await door.refresh(grant, "k" * 16)
+        session = grant.session.session
+        row = await door.client.get(patterns.READ_SESSION, session_key(door.tenant, session))
+        assert row is not None
+        reading = lambda: door.session_rows.read(door.tenant, session)  # noqa: E731 - it is passed on
+        await refused(door, patterns.CREATE_SESSION, dict(row), reading, caplog)
+        other = await door.log_in(device=LAPTOP)
+        moved = dict(row) | session_key(door.tenant, other.grant.session.session)
+        await door.client.put(patterns.CREATE_SESSION, moved)
+        assert await code_of(door.refresh(other.grant)) is Code.CREDENTIAL_INVALID
+        await door.refresh(grant)
+
+
+async def test_a_code_whose_time_or_hash_was_changed_lets_nobody_in(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        for change in ({"ttl": 2_000_000_000}, {"code_hash": b"x" * 32}, {"mac": b"x" * 32}):
+            challenge = await door.ask()
+            code = await door.code()
+            place = code_key(door.tenant, challenge.id)
+            row = await door.client.get(patterns.READ_SETTINGS, place)
+            assert row is not None
+            await door.client.put(patterns.PUT_CODE, dict(row) | change)
+            assert await code_of(door.answer(challenge, code)) is Code.CREDENTIAL_INVALID
+
+
+def test_two_different_rows_never_spell_the_same() -> None:
+    tenant, none = TenantId("t"), frozenset[str]()
+    rows: list[Row] = [
+        {"a": "b", "c": "d"},
+        {"a": "bs1:c", "d": ""},
+        {"a": "b"},
+        {"a": b"b"},
+        {"a": ["b"]},
+        {"a": ["b", "c"]},
+        {"a": 1},
+        {"a": True},
+        {"a": "1"},
+        {"ab": ""},
+    ]
+    spelled = {canonical(tenant, row, none) for row in rows} | {canonical(TenantId("u"), rows[0], none)}
+    assert len(spelled) == len(rows) + 1
