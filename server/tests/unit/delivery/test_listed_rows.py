@@ -21,6 +21,7 @@ PARTS: list[Part] = [
     {"last_acked_sequence": numbers, "last_acked_ordinal": numbers},
     {"last_read_sequence": numbers, "read_ordinal": numbers},
     {"removed_sequence": numbers},
+    {"epoch": numbers},
     {"preview_expires_at": numbers},
     {"muted_until": numbers},
     {"large": st.booleans()},
