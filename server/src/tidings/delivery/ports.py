@@ -34,6 +34,10 @@ class Lists(Protocol):
         """All rows of a user. Strong."""
         ...
 
+    async def row(self, chat: ChatKey, user: UserId) -> Row | None:
+        """Return the user's row of one chat. Strong."""
+        ...
+
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
         """The heads of these large chats, as far as there are any. Strong."""
         ...
@@ -76,6 +80,12 @@ class Pending(Protocol):
 
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
         """Of what was acked. A key that is not there is no fault."""
+        ...
+
+
+class Reactions(Protocol):
+    async def clear(self, chat: ChatKey, sequence: int) -> None:
+        """Delete all reactions to a redacted message. Idempotent; raises as `Pending` does."""
         ...
 
 

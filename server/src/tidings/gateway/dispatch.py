@@ -15,6 +15,7 @@ from tidings.gateway.inbox_serving import INBOX_SERVED
 from tidings.gateway.limits import Limits
 from tidings.gateway.notices import InboxDesk
 from tidings.gateway.ports import UseCases
+from tidings.gateway.resume.charges import Charge
 from tidings.gateway.seat import Seat
 from tidings.gateway.serving import SERVED, Caller
 from tidings.gateway.signs.desk import Signs
@@ -44,7 +45,7 @@ class Dispatch:
 class Desk(Protocol):
     """Where what is asked about a device itself is answered: its positions and what it looks at are known there."""
 
-    async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed: ...
+    async def resume(self, seat: Seat, asked: Resume, epoch: int, charge: Charge | None, /) -> Resumed: ...
 
     def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
         """Takes what it can; the rest goes the slow way."""
@@ -61,12 +62,13 @@ class Desk(Protocol):
 class Visit:
     """One connection's calls. It knows who calls from the moment in which `connect` was answered."""
 
-    __slots__ = ("_address", "_desk", "_dispatch", "_principal", "caller", "key", "seat")
+    __slots__ = ("_address", "_desk", "_dispatch", "_has_resumed", "_principal", "caller", "key", "seat")
 
     def __init__(self, dispatch: Dispatch, address: str = "", desk: Desk | None = None) -> None:
         self._dispatch = dispatch
         self._address = address
         self._desk = desk
+        self._has_resumed = False
         self.seat: Seat | None = None
         self._principal: Principal | None = None
         self.caller: Caller | None = None
@@ -88,11 +90,14 @@ class Visit:
             raise TidingsError(Code.REQUEST_UNKNOWN, f"This server does not serve `{name}`.")
         if self.caller is None:
             raise TidingsError(Code.CREDENTIAL_INVALID, "Nobody has connected here.")
-        if type(request) is not Resume:
+        if self._has_resumed or type(request) is not Resume:
+            # the first resume belongs to `connect`, which was counted; every other one is a request of its own
             await self._count(self._principal)
         if self._desk is not None and self.seat is not None:
             if isinstance(request, Resume):
-                return await self._desk.resume(self.seat, request, self.caller.epoch)
+                resumed = await self._desk.resume(self.seat, request, self.caller.epoch, self._charge)
+                self._has_resumed = self._has_resumed or not resumed.has_more
+                return resumed
             if isinstance(request, Ack):
                 rest = self._desk.acked(self.seat, request.delivered)
                 request = Ack(delivered=rest)
@@ -123,6 +128,11 @@ class Visit:
                     raise TidingsError(Code.REQUEST_INVALID, "Who is connected is `online` or `away`.")
                 signs.presence(seat, is_away=asked.status == "away")
         return Done()
+
+    async def _charge(self, tokens: int) -> int | None:
+        if self._principal is None:
+            return None
+        return await self._dispatch.cases.rates.take_work(self._principal, tokens)
 
     async def _count(self, principal: Principal | None) -> None:
         wait_ms = await self._dispatch.cases.rates.take(self._address, principal)

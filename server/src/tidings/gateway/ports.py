@@ -28,11 +28,19 @@ class Rates(Protocol):
         """
         ...
 
+    async def take_work(self, principal: Principal, tokens: int, /) -> int | None:
+        """Count work that one request of a user has caused, against this user alone. Answers as `take` does."""
+        ...
+
 
 class NoRates:
     async def take(self, address: str, principal: Principal | None, /) -> None:
         """Nothing is limited."""
         del address, principal
+
+    async def take_work(self, principal: Principal, tokens: int, /) -> None:
+        """Nothing is limited."""
+        del principal, tokens
 
 
 class Credentials(Protocol):

@@ -20,8 +20,10 @@ from tidings.gateway.ports import InboxCases, Listing, Marking, NobodyAway, Queu
 from tidings.gateway.pushing.giving import Away, Giving
 from tidings.gateway.pushing.opening import Opening
 from tidings.gateway.pushing.rooms import Room, Rooms
+from tidings.gateway.resume.charges import Charge
+from tidings.gateway.resume.parts import Parts, ResumeOptions
 from tidings.gateway.resume.ranges import RangeOptions, Ranges
-from tidings.gateway.resume.run import Parts, ResumeOptions, Resuming
+from tidings.gateway.resume.run import Resuming
 from tidings.gateway.resume.sending import Sending
 from tidings.gateway.seat import NOT_SEEN, Seat
 from tidings.gateway.signs.desk import Signs, SignWorld
@@ -154,8 +156,8 @@ class Routed:
         await self._removals.settled(within_s)
         await self.signs.settled(within_s)
 
-    async def resume(self, seat: Seat, asked: Resume, epoch: int, /) -> Resumed:
-        return await self.resuming(seat, asked, epoch)
+    async def resume(self, seat: Seat, asked: Resume, epoch: int, charge: Charge | None = None, /) -> Resumed:
+        return await self.resuming(seat, asked, epoch, charge)
 
     def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
         """Those of which nothing is known here: the slow way is to judge them."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol, final
 
+from tidings.gateway.pace import Pace
 from tidings.gateway.signs.looks import Looks
 from tidings.gateway.socket.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
@@ -117,6 +118,7 @@ class Seat:
         "key",
         "left",
         "looks",
+        "pace",
         "places",
         "returned",
         "rooms",
@@ -141,6 +143,7 @@ class Seat:
         self.returned: Callable[[ChatId], None] = _nowhere
         self.stirred: Callable[[ChatId, Entry], None] = _unstirred
         self.looks: Looks | None = None
+        self.pace: Pace | None = None
         self.ends: dict[ChatId, int] | None = None
         self.told: dict[str, int] | None = None
         self.drained: dict[ChatId, list[tuple[int, str]]] | None = None

@@ -11,7 +11,7 @@ from typing import final
 from tidings.gateway.calls import Calls
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import Drain, Drained, DrainOptions
-from tidings.gateway.hub import Hub
+from tidings.gateway.hub import Hub, HubOptions
 from tidings.gateway.peer import Peer, Shared
 from tidings.gateway.routed import Routed, World
 from tidings.gateway.seat import Seat
@@ -33,6 +33,7 @@ class Serving:
     make_listener: MakeListener
     report: Report
     routed: World | None = None
+    hub: HubOptions = field(default_factory=HubOptions)
     measure: Measure = field(default_factory=NoMeasure)
     settle_s: float = 2.0
 
@@ -44,7 +45,7 @@ class Server:
         self.traffic = Traffic()
         self.calls = Calls(given.measure, given.report, given.dispatch.limits.user_in_flight)
         self.listener = given.make_listener(self._open)
-        self.hub: Hub[Seat] = Hub(self.listener.send_all, self.traffic)
+        self.hub: Hub[Seat] = Hub(self.listener.send_all, self.traffic, given.hub)
         self.routed = Routed(given.routed, self.hub, given.report) if given.routed else None
         self._timers: Timers[Peer] = Timers(TURN_S)
         self._shared = Shared(

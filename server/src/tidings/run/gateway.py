@@ -10,9 +10,9 @@ from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import DrainOptions
 from tidings.gateway.limits import Limits
 from tidings.gateway.ports import InboxCases, UseCases
+from tidings.gateway.resume.parts import ResumeOptions
 from tidings.gateway.resume.plan import Tails
 from tidings.gateway.resume.ranges import RangeOptions
-from tidings.gateway.resume.run import ResumeOptions
 from tidings.gateway.routed import RoutedOptions, World
 from tidings.gateway.server import Server, Serving
 from tidings.gateway.socket.choose import library
@@ -40,9 +40,9 @@ from tidings.run.held import Held
 from tidings.run.inboxes import inbox_cases, join_serving
 from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.run.signs import sign_world, telling
-from tidings.run.sockets import admission_options, listen_options, open_enough_files
+from tidings.run.sockets import admission_options, hub_options, listen_options, open_enough_files
 from tidings.wire.bounds import MAX_FRAME_BYTES
 from tidings.wire.close_codes import CloseCode, reason
 
@@ -96,12 +96,12 @@ def routing(settings: Settings) -> RoutedOptions:
         renew_every_s=given.renew_every_s,
         ack_within_s=given.ack_within_s,
         broadcast_spread_s=settings.notices.broadcast_spread_s,
-        resume=ResumeOptions(at_once=given.resumes_at_once, tails=tails),
+        resume=ResumeOptions(at_once=given.resumes_at_once, tenant_share=given.tenant_share, tails=tails),
         ranges=RangeOptions(tail=given.tail_entries),
     )
 
 
-BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing)
+BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing, *production.GATEWAY)
 
 
 def run_gateway(settings: Settings) -> NoReturn:
@@ -148,6 +148,7 @@ class Joined:
                 ),
                 make_listener=self._listener,
                 routed=self._routed(cases),
+                hub=hub_options(self.settings.gateway),
                 report=_report,
                 measure=SocketCalls(self.host.metrics),
                 settle_s=_SETTLE_S,

@@ -16,7 +16,7 @@ from fixtures.stage import ANNA, BEN, Stage
 from fixtures.tables import REGION, Tables
 
 from tidings.engines.ports import Ports
-from tidings.gateway.resume import sending
+from tidings.gateway import pace
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import Options
@@ -326,7 +326,7 @@ def test_a_device_that_reads_slowly_is_not_read_for(play_post: PlayPost) -> None
 def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
     play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "STALLED_S", 0.1)
+    monkeypatch.setattr(pace, "STALLED_S", 0.1)
 
     async def scene(post: Post) -> None:
         chat = await small(post)

@@ -132,6 +132,9 @@ class Queue:
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         raise AssertionError((chat, users, message))
 
+    async def clear(self, chat: ChatKey, sequence: int) -> None:
+        raise AssertionError((chat, sequence))
+
     async def drain(
         self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
     ) -> Drained:
@@ -175,7 +178,7 @@ class Office:
             rows=Rows(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
             audience=audience,
             log=log,
-            withdrawing=Withdrawing(self.queue, audience, log),
+            withdrawing=Withdrawing(self.queue, audience, log, self.queue),
             marks=self.marks,
         )
         self.counts = Counts()

@@ -8,6 +8,7 @@ from unit.gateway.stages import LIMITS
 from tidings.accounts.model import Principal
 from tidings.gateway.dispatch import Dispatch, Visit
 from tidings.gateway.ports import UseCases
+from tidings.gateway.seat import Seat
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
@@ -99,3 +100,44 @@ async def test_positions_of_another_epoch_do_not_count(epoch: int | None, is_res
     made = visit()
     await welcome(made)
     assert await made.answer(Resume(epoch=epoch)) == Resumed(epoch=3, is_reset=is_reset)
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.requests = 0
+
+    async def take(self, address: str, principal: Principal | None, /) -> int | None:
+        del address
+        self.requests += principal is not None
+        return None
+
+    async def take_work(self, principal: Principal, tokens: int, /) -> int | None:
+        del principal, tokens
+        return None
+
+
+class ResumesAtOnce:
+    async def resume(self, seat: object, asked: Resume, epoch: int, charge: object, /) -> Resumed:
+        del seat, charge
+        return Resumed(epoch=epoch, has_more=asked.has_more)
+
+
+async def test_every_resume_but_the_one_that_belongs_to_connect_counts_as_a_request() -> None:
+    rates, broken = Counting(), Breaks(RuntimeError())
+    cases = UseCases(
+        credentials=Known(PRINCIPAL),
+        send=broken,  # type: ignore[arg-type]
+        change=broken,  # type: ignore[arg-type]
+        history=broken,  # type: ignore[arg-type]
+        marking=broken,  # type: ignore[arg-type]
+        rates=rates,
+    )
+    here = Visit(Dispatch(cases=cases, limits=LIMITS, clock=SystemClock()), "192.0.2.1", ResumesAtOnce())  # type: ignore[arg-type]
+    await here.answer(CONNECT)
+    assert here.key is not None
+    here.seat = Seat(here.key, None)  # type: ignore[arg-type]
+    await here.answer(Resume(positions={}, epoch=0, has_more=True))
+    await here.answer(Resume(positions={}, epoch=0))
+    assert rates.requests == 0
+    await here.answer(Resume(positions={}, epoch=0))
+    assert rates.requests == 1

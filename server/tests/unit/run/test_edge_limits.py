@@ -106,3 +106,9 @@ async def test_what_a_tenant_has_of_its_own_holds_for_it() -> None:
         Policy(count=2, period_s=1, burst=9),
         Policy(count=1, period_s=2, burst=7),
     ]
+
+
+async def test_work_of_a_user_counts_against_the_user_alone() -> None:
+    edge, seen = limits(Tenants())
+    await SocketRates(edge).take_work(Principal(tenant=ACME, user=ANNA), 3)
+    assert seen.asked == [(Kind.USER, ACME, ANNA)]

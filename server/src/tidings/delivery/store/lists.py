@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import News, Row
 from tidings.delivery.side_by_side import few_at_once
-from tidings.delivery.store.items import OF_A_CHAT, news_in
+from tidings.delivery.store.items import OF_A_CHAT, news_in, row_key, row_of
 from tidings.delivery.store.listed_rows import ROW_ITEM, row_in
 from tidings.delivery.store.settling import Settling
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
@@ -45,6 +45,15 @@ class DynamoLists:
         if settling is None or all(row.known.epoch == settling.epoch() for row in rows):
             return rows
         return await few_at_once(settling.row(ChatKey(tenant, row.chat), user, row) for row in rows)
+
+    async def row(self, chat: ChatKey, user: UserId) -> Row | None:
+        try:
+            item = await self._client.get(patterns.READ_ROW, row_key(chat, user))
+        except DynamoError as error:
+            unread(error)
+        if item is None or self._settling is None:
+            return None if item is None else row_of(item)
+        return await self._settling.row(chat, user, row_of(item))
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]

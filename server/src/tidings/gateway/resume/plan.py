@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tidings.delivery import rules
 from tidings.delivery.model import Row
@@ -76,6 +77,16 @@ def plan(positions: Mapping[ChatId, int], rows: Iterable[Row], kept: Kept, tails
 
 def head_of(row: Row) -> int:
     return row.known.head.sequence if row.known.head else 0
+
+
+def large_chats(rows: Iterable[Row]) -> list[ChatId]:
+    """Return the large chats that the user is a member of."""
+    return [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
+
+
+def taken_out(row: Row, left: int) -> Row:
+    """Return the row of a user who left the chat at the entry `left`."""
+    return replace(row, known=replace(row.known, removed=left))
 
 
 def is_any_ahead(positions: Mapping[ChatId, int], rows: Iterable[Row]) -> bool:

@@ -94,6 +94,7 @@ class Ranges:
 
     async def _work(self, job: _Job) -> None:
         seat, chat, place = job
+        seat.pace = None
         try:
             await self.catch_up(seat, chat, place)
         except Exception as error:

@@ -4,65 +4,32 @@ socket that was there before is closed. Who missed the route wrote what is read 
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import batched
-from typing import Final, NamedTuple, final
-
-from msgspec.structs import replace
+from typing import Final, final
 
 from tidings.delivery import rules
 from tidings.delivery.model import PendingKey, Row, Waiting
-from tidings.gateway.acks import Acks
 from tidings.gateway.counts import Counts
 from tidings.gateway.crew import Crew
-from tidings.gateway.ports import Listing, Queue, Reading, Rows
-from tidings.gateway.pushing.rooms import Rooms
-from tidings.gateway.resume.plan import Ahead, Plan, Tails, head_of, is_any_ahead, plan
-from tidings.gateway.resume.ranges import Ranges
-from tidings.gateway.resume.sending import Sending
+from tidings.gateway.resume.charges import Charge, PageCharges
+from tidings.gateway.resume.parts import Parts, ResumeOptions
+from tidings.gateway.resume.plan import Ahead, Plan, head_of, is_any_ahead, large_chats, plan, taken_out
 from tidings.gateway.seat import NOT_SEEN, UNKNOWN, Place, Seat
+from tidings.gateway.shares import SharedSlots, aside
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId
+from tidings.kernel.ids import ChatId, TenantId, UserId
 from tidings.kernel.pauses import Pauses
 from tidings.messages.model import Entry
 from tidings.routing.model import GatewayId, Registered, Replaced, Route, encode
-from tidings.routing.ports import Line, Routes, RoutesAwayError
+from tidings.routing.ports import RoutesAwayError
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Resume, Resumed
 
 CHATS_AT_ONCE: Final = 8
 MOST_POSITIONS: Final = 100_000
 _FIRST_WAIT_S: Final = 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOptions:
-    """`at_once`: devices that have just connected. `again_at_once`: devices here that may have missed something.
-
-    `tries`: so often such a device is tried; then it is closed, and comes back by itself.
-    """
-
-    at_once: int = 64
-    again_at_once: int = 16
-    tries: int = 6
-    kept: int = 1_000
-    tails: Tails = field(default_factory=Tails)
-
-
-class Parts(NamedTuple):
-    """What resuming is joined of."""
-
-    routes: Routes
-    line: Line
-    rooms: Rooms
-    rows: Rows
-    queue: Queue
-    listing: Listing
-    history: Reading
-    ranges: Ranges
-    sending: Sending
-    acks: Acks
 
 
 @final
@@ -86,7 +53,9 @@ class Resuming:
         self._options = options
         self._counts = counts
         self._pauses = pauses
-        self._few = asyncio.Semaphore(options.at_once)
+        share = max(1, int(options.at_once * options.tenant_share))
+        self._reads: SharedSlots[TenantId] = SharedSlots(options.at_once, share)
+        self._of_user: SharedSlots[tuple[TenantId, UserId]] = SharedSlots(each=options.per_user)
         self._again: Crew[Seat] = Crew(self._resume_again, options.again_at_once, report)
         self._busy: dict[Seat, asyncio.Event] = {}
         self.left: Callable[[Seat], None] = lambda _: None
@@ -97,15 +66,19 @@ class Resuming:
     def __len__(self) -> int:
         return len(self._again)
 
-    async def __call__(self, seat: Seat, asked: Resume, epoch: int) -> Resumed:
-        """Positions come in parts; with the last of them everything is held against the rows at once."""
+    async def __call__(self, seat: Seat, asked: Resume, epoch: int, charge: Charge | None = None) -> Resumed:
+        """Compare the device's positions with the rows once the last part of them has come, and send what it missed.
+
+        `charge` counts what is read against the user's rate limit.
+        """
         is_reset = not asked.counts_in(epoch)
         told = seat.told = {**(seat.told or {}), **({} if is_reset else asked.positions)}
         if len(told) > MOST_POSITIONS:
             raise TidingsError(Code.REQUEST_INVALID, f"More than {MOST_POSITIONS} positions.")
         if not asked.has_more:
             seat.told = None
-            await self._asked(seat, {ChatId(chat): at for chat, at in told.items()})
+            positions = {ChatId(chat): at for chat, at in told.items()}
+            await self._asked(seat, positions, PageCharges(charge))
             self._counts.resumes += 1
         return Resumed(epoch=epoch, is_reset=is_reset, has_more=asked.has_more)
 
@@ -118,27 +91,49 @@ class Resuming:
     async def settled(self, within_s: float) -> None:
         await self._again.settled(within_s)
 
-    async def _asked(self, seat: Seat, positions: Mapping[ChatId, int]) -> None:
-        """Who was live goes on if this fails: he is told, and need not ask again to be live."""
-        was_live = seat.is_live
+    async def _asked(self, seat: Seat, positions: Mapping[ChatId, int], charges: PageCharges) -> None:
+        """Resume a device that asked for it.
+
+        A user's devices resume a few at a time, to the end. Reading takes a slot of the tenant's share, and sending
+        does not: a device that reads slowly keeps nobody else from resuming. A device that was live and could not
+        be given what it asked for resumes again by itself: it is told, and need not ask again to be live.
+        """
+        tenant, was_live = seat.key.tenant, seat.is_live
         try:
-            async with self._few:
-                await self._alone(seat, positions)
+            async with (
+                self._in_time(seat),
+                self._of_user.slot((tenant, seat.user)),
+                self._reads.slot(tenant),
+            ):
+                await self._alone(seat, positions, charges)
         except Exception:
             if was_live:
                 self._again.add(seat)
             raise
 
+    @asynccontextmanager
+    async def _in_time(self, seat: Seat) -> AsyncIterator[None]:
+        """Close a device that has not resumed in time; it comes back and goes on from where it got to."""
+        try:
+            async with asyncio.timeout(self._options.within_s):
+                yield
+        except TimeoutError:
+            seat.connected.close(CloseCode.TRY_LATER)
+            raise TidingsError(Code.OVERLOADED, "The resume took too long.") from None
+
     async def _resume_again(self, seat: Seat) -> None:
-        """Ends with a device that is live or closed, whatever happens: neither, it would wait for ever."""
+        """Resume a device that may have missed pushes. It ends live or closed: else it would wait for ever."""
         for tried in range(self._options.tries):
             if seat.is_gone:
                 return
             try:
-                await self._alone(seat, None)
+                async with self._in_time(seat):
+                    await self._alone(seat, None, PageCharges(None))
             except TidingsError:
                 self._counts.resumes_failed += 1
-                await asyncio.sleep(_FIRST_WAIT_S * 2**tried * (0.5 + random.random()))  # noqa: S311 - spreads tries
+                async with aside():
+                    wait_s = _FIRST_WAIT_S * 2**tried * (0.5 + random.random())  # noqa: S311 - spreads tries
+                    await asyncio.sleep(wait_s)
             except Exception:
                 seat.connected.close(CloseCode.TRY_LATER)
                 raise
@@ -147,13 +142,14 @@ class Resuming:
                 return
         seat.connected.close(CloseCode.TRY_LATER)
 
-    async def _alone(self, seat: Seat, told: Mapping[ChatId, int] | None) -> None:
+    async def _alone(self, seat: Seat, told: Mapping[ChatId, int] | None, charges: PageCharges) -> None:
         """Of a device one at a time. One that has left meanwhile takes along what was built up after its end."""
         while (busy := self._busy.get(seat)) is not None:
-            await busy.wait()
+            async with aside():
+                await busy.wait()
         done = self._busy[seat] = asyncio.Event()
         try:
-            await self._resume(seat, told)
+            await self._resume(seat, told, charges)
         finally:
             del self._busy[seat]
             done.set()
@@ -162,19 +158,21 @@ class Resuming:
         if seat.wants_again:
             self.again(seat)
 
-    async def _resume(self, seat: Seat, told: Mapping[ChatId, int] | None) -> None:
+    async def _resume(self, seat: Seat, told: Mapping[ChatId, int] | None, charges: PageCharges) -> None:
         """What is said of the device while this runs is only noted. What it asks for again meanwhile is done after.
 
         Who told no positions is where his seat is when the ranges are planned, not before: until then a range that
         was being read when this began is still sent, and would be sent again.
         """
+        if seat.is_gone:
+            return
         pauses = self._pauses
-        seat.is_live, seat.wants_again = False, False
+        seat.is_live, seat.wants_again, seat.pace = False, False, None
         await pauses.at("gateway.installed")
         before = await self._register(seat)
         await pauses.at("gateway.registered")
         rows = await self._rows(seat)
-        large = _large(rows)
+        large = large_chats(rows)
         await self._subscribe(seat, large)
         await pauses.at("gateway.subscribed")
         rows = await self._with_heads(seat, rows, large)
@@ -182,7 +180,7 @@ class Resuming:
         kept = await self._kept(seat, _held(seat) if told is None else told, rows)
         await pauses.at("gateway.read")
         positions = _held(seat) if told is None else told
-        await self._send(seat, plan(positions, rows, kept, self._options.tails))
+        await self._send(seat, plan(positions, rows, kept, self._options.tails), charges)
         self._ack(seat, positions, rows)
         self.read(seat, [row for row in rows if row.chat in positions])
         await pauses.at("gateway.sent")
@@ -245,7 +243,7 @@ class Resuming:
         known = {chat: at for chat, at in left.items() if at is not None and at <= positions[chat]}
         for chat in known:
             self._parts.rooms.leave(seat, chat)
-        return [_out(row, known[row.chat]) if row.chat in known else row for row in rows]
+        return [taken_out(row, known[row.chat]) if row.chat in known else row for row in rows]
 
     async def _kept(
         self, seat: Seat, positions: Mapping[ChatId, int], rows: Sequence[Row]
@@ -270,7 +268,7 @@ class Resuming:
                 break
         return found
 
-    async def _send(self, seat: Seat, planned: Plan) -> None:
+    async def _send(self, seat: Seat, planned: Plan, charges: PageCharges) -> None:
         """What was noted of a chat stays noted: it is held against the place that the chat gets now."""
         for chat, begun in planned.places.items():
             place = Place(begun.position, NOT_SEEN if begun.since is None else begun.since)
@@ -286,6 +284,7 @@ class Resuming:
             listed = await self._parts.listing.listed(seat.key.tenant, seat.user, planned.rows)
             await self._parts.sending.rows(seat, listed)
         for some in batched(planned.ahead, CHATS_AT_ONCE):
+            await charges.before(some)
             if len(some) == 1:
                 await self._send_range(seat, *some)
             else:
@@ -339,11 +338,3 @@ class Resuming:
 
 def _held(seat: Seat) -> dict[ChatId, int]:
     return {chat: place.position for chat, place in seat.places.items() if place.position != UNKNOWN}
-
-
-def _out(row: Row, left: int) -> Row:
-    return replace(row, known=replace(row.known, removed=left))
-
-
-def _large(rows: Sequence[Row]) -> list[ChatId]:
-    return [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]

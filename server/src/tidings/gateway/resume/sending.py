@@ -1,6 +1,5 @@
 """Ranges and rows as frames, at the pace at which a device takes them. A position moves with its frame, never before."""
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import batched
 from typing import NamedTuple, final
@@ -8,10 +7,11 @@ from typing import NamedTuple, final
 from tidings.delivery.model import Listed
 from tidings.gateway.acks import Ordinals
 from tidings.gateway.entries import entry_of
+from tidings.gateway.pace import Pace
 from tidings.gateway.seat import Place, Seat
+from tidings.gateway.shares import aside
 from tidings.kernel.ids import ChatId, UserId
 from tidings.messages.history import Shown
-from tidings.wire.close_codes import CloseCode
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.reading import ChatRow, ChatRows, Entries, Entry
 
@@ -22,8 +22,6 @@ ENTRY_BYTES = 256
 ROWS_IN_A_FRAME = 100
 WAITING_BYTES = 64 * 1024
 """While more than this waits for a device, nothing more is read for it."""
-STALLED_S = 5.0
-_LOOK_S = 0.02
 
 
 class Range(NamedTuple):
@@ -60,19 +58,11 @@ class Sending:
             seat.connected.push(encode_push(ChatRows(rows=tuple(map(_row, some)))))
 
     async def _room(self, seat: Seat) -> None:
-        """Who takes nothing at all for a while is closed: he holds up those behind him, and resumes where he is."""
-        waiting, until = seat.socket.buffered_bytes, self._now() + STALLED_S
-        while waiting > WAITING_BYTES and not seat.is_gone:
-            if self._now() > until:
-                seat.connected.close(CloseCode.SLOW_CONSUMER)
-                return
-            await asyncio.sleep(_LOOK_S)
-            if seat.socket.buffered_bytes < waiting:
-                until = self._now() + STALLED_S
-            waiting = seat.socket.buffered_bytes
-
-    def _now(self) -> float:
-        return asyncio.get_running_loop().time()
+        """Wait until the device has taken most of what it was sent; nobody else waits for it meanwhile."""
+        if seat.socket.buffered_bytes > WAITING_BYTES and not seat.is_gone:
+            async with aside():
+                seat.pace = seat.pace or Pace()
+                await seat.pace.wait(seat, WAITING_BYTES)
 
 
 def split(found: Range) -> Iterator[tuple[int, int, list[Shown]]]:

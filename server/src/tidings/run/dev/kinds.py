@@ -17,6 +17,9 @@ _EASED: Mapping[Key, str] = {
     ("gateway", "drain_spread_s"): "0.5",
     ("gateway", "max_connections"): "400",
     ("gateway", "max_handshakes"): "100",
+    ("gateway", "max_connections_per_address"): "400",
+    ("gateway", "max_handshakes_per_address"): "100",
+    ("gateway", "connects_per_s_per_address"): "500",
     ("notices", "broadcast_spread_s"): "1",
     ("api", "access_log_ratio"): "1",
 }

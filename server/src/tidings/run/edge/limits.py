@@ -48,6 +48,14 @@ class EdgeLimits:
             asks.append(Ask(Kind.ADDRESS, principal.tenant, place_of(address)))
         return _allowance(await self._limiter.take(asks, own))
 
+    async def admit_work(self, principal: Principal, tokens: int, /) -> Allowance:
+        """Work that a request of a user causes beyond the request itself. It counts against the user alone: after
+        an outage all devices of a tenant catch up at once, and its other requests must not be refused for it.
+        """
+        own = await self._own(principal.tenant)
+        asks = [Ask(Kind.USER, principal.tenant, principal.user or "", tokens)]
+        return _allowance(await self._limiter.take(asks, own))
+
     async def _own(self, tenant: TenantId) -> Mapping[Kind, Policy]:
         try:
             found = await self._tenants.find(tenant)
@@ -67,6 +75,10 @@ class SocketRates:
             allowance = await self._limits.admit(address, None, None)
         else:
             allowance = await self._limits.admit_device(address, principal)
+        return None if allowance.is_allowed else allowance.retry_after_ms
+
+    async def take_work(self, principal: Principal, tokens: int, /) -> int | None:
+        allowance = await self._limits.admit_work(principal, tokens)
         return None if allowance.is_allowed else allowance.retry_after_ms
 
 

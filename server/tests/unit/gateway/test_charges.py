@@ -1,0 +1,38 @@
+"""Pages that a resume reads are charged to its user; a large resume is slowed down, not refused."""
+
+from tidings.gateway.resume.charges import FREE_PAGES, PageCharges
+from tidings.gateway.resume.plan import Ahead
+from tidings.gateway.resume.ranges import PAGE
+from tidings.kernel.ids import ChatId
+
+
+def pages(count: int) -> Ahead:
+    return Ahead(ChatId("d"), 0, count * PAGE, is_sure=True)
+
+
+async def test_a_small_resume_asks_no_limiter_and_a_large_one_pays_for_every_page() -> None:
+    taken: list[int] = []
+
+    async def charge(tokens: int) -> None:
+        taken.append(tokens)
+
+    charges = PageCharges(charge)
+    await charges.before([pages(1)] * FREE_PAGES)
+    assert taken == []
+    await charges.before([pages(1), pages(11)])
+    assert sum(taken) == 12
+    assert max(taken) <= 8
+
+
+async def test_a_resume_that_the_limit_refuses_waits_and_goes_on() -> None:
+    answers = [5, 5, None]
+
+    async def charge(_: int) -> int | None:
+        return answers.pop(0)
+
+    await PageCharges(charge).before([pages(FREE_PAGES + 3)])
+    assert answers == []
+
+
+async def test_what_the_gateway_does_on_its_own_account_is_free() -> None:
+    await PageCharges(None).before([pages(1_000)])
