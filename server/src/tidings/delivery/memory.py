@@ -23,6 +23,10 @@ class Brought:
     late: int = 0
     failed: int = 0
     """How many late entries were last tried in vain."""
+    stuck: int = 0
+    """How often in a row a store refused this chat."""
+    through_before: int = 0
+    """How many chats had got through when it was first refused."""
 
     @property
     def is_blank(self) -> bool:
@@ -51,6 +55,8 @@ class Brought:
             self.failed = tried_to - self.late + 1
 
     def finished(self, last: int) -> None:
+        if last > self.handled:
+            self.stuck = 0
         self.handled = max(self.handled, last)
         self.wrote(self.handled)
         if self.handled >= self.late:

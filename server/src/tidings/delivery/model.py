@@ -55,6 +55,8 @@ class News(Struct, frozen=True, kw_only=True, gc=False):
     is_large: bool = False
     other: UserId | None = None
     """In a direct chat: who the other one is. Never changes."""
+    epoch: int = 0
+    """Under which it was last written. What is of another epoch may know entries that the log lost."""
 
 
 class Row(Struct, frozen=True, kw_only=True, gc=False):

@@ -13,6 +13,7 @@ from tidings.delivery.model import Kept
 from tidings.delivery.plan import Found, Person, Plan
 from tidings.delivery.ports import Line, Pending, Routes, UserAway
 from tidings.delivery.side_by_side import few_at_once, settled
+from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
 from tidings.kernel.pauses import Pauses
 from tidings.messages.model import Entry
@@ -31,6 +32,8 @@ class Late:
 
     chats: set[ChatKey] = field(default_factory=set)
     why: str = ""
+    failed: dict[ChatKey, TidingsError] = field(default_factory=dict)
+    """Late because the queue of one of its users could not be written."""
 
     def add(self, chats: Iterable[ChatKey], why: str) -> None:
         self.chats.update(chats)
@@ -142,7 +145,7 @@ class Reaching:
         return {person for person, routes in found.items() if any(r.gateway not in gone for r in routes)}
 
     async def _keep(self, kept: Sequence[Kept], late: Late) -> None:
-        await self._pending.put(kept)
+        kept = await self._put(kept, late)
         self._counts.kept += sum(len(each.messages) for each in kept)
         await self._pauses.at("worker.pending_put")
         # Again: a device that came in meanwhile may have read the queue before the row was there.
@@ -154,6 +157,27 @@ class Reaching:
         away = [each for each in kept if each.person not in there and each.person not in found.unknown]
         self._counts.unreached += len(away)
         await few_at_once(self._away.tell(*each) for each in away)
+
+    async def _put(self, kept: Sequence[Kept], late: Late) -> Sequence[Kept]:
+        """Put all at once; if that fails, chat by chat: a throttled user delays their own chats and no others."""
+        try:
+            await self._pending.put(kept)
+        except TidingsError as error:
+            if not error.retryable:
+                raise
+        else:
+            return kept
+        chats: dict[ChatKey, list[Kept]] = {}
+        for each in kept:
+            chats.setdefault(each.chat, []).append(each)
+        outcomes = await settled(self._pending.put(some) for some in chats.values())
+        for chat, outcome in zip(chats, outcomes, strict=True):
+            if isinstance(outcome, TidingsError) and outcome.retryable:
+                late.failed[chat] = outcome
+                late.add([chat], outcome.message)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+        return [each for each in kept if each.chat not in late.failed]
 
     async def _ring(self, kept: Sequence[Kept], found: Found, late: Late) -> set[Person]:
         if not found:

@@ -163,6 +163,40 @@ def _shows_more(known: Shown | None, new: Shown | None) -> bool:
     return new is not None and (known is None or new.rank > known.rank)
 
 
+def furthest(row: Row) -> int:
+    """The highest sequence that a row names."""
+    known = row.known
+    marks = (known.head, known.own, known.joined, row.delivered, row.read)
+    shown = max(known.shown.rank) if known.shown else 0
+    return max(known.removed or 0, shown, *(mark.sequence if mark else 0 for mark in marks))
+
+
+def cut(row: Row, last: Mark) -> Row:
+    """The row without what lies above `last`, which is where its log ended when it was put back.
+
+    Marks stop there. A message, a join or a leave above it is not in the log, so it is forgotten.
+    """
+    known = row.known
+    is_shown = known.shown is not None and max(known.shown.rank) <= last.sequence
+    return replace(
+        row,
+        known=replace(
+            known,
+            head=_at_most(known.head, last),
+            own=_at_most(known.own, last),
+            shown=known.shown if is_shown else None,
+            joined=known.joined if known.joined and known.joined.sequence <= last.sequence else None,
+            removed=known.removed if (known.removed or 0) <= last.sequence else None,
+        ),
+        delivered=_at_most(row.delivered, last),
+        read=_at_most(row.read, last),
+    )
+
+
+def _at_most(mark: Mark | None, last: Mark) -> Mark | None:
+    return last if mark is not None and mark.sequence > last.sequence else mark
+
+
 def is_member(known: News) -> bool:
     return known.joined is not None and known.joined.sequence > (known.removed or 0)
 

@@ -23,7 +23,7 @@ from tidings.delivery.counts import Counts
 from tidings.delivery.memory import LATE_ENTRIES, Memory
 from tidings.delivery.plan import Plan
 from tidings.delivery.ports import Log, Marks
-from tidings.delivery.reaching import Reaching
+from tidings.delivery.reaching import Late, Reaching
 from tidings.delivery.rows import Rows
 from tidings.delivery.rules import Run
 from tidings.delivery.side_by_side import few_at_once, settled
@@ -39,6 +39,7 @@ _log = logging.getLogger(__name__)
 CHATS_AT_ONCE = 32
 _TRIES_TO_MARK = 5
 _TOLD_EVERY_S = 60.0
+_TRIES_TO_STORE = 4
 _LEFT_ENTRIES = 20
 _LEFT_MS = 120_000
 """Longer than it takes until another worker has a dead one's partitions, or the relay has looked."""
@@ -86,18 +87,41 @@ class Worker:
         self._pauses = pauses
         self._memory = memory or Memory()
         self._quiet_until = float("-inf")
+        self._through_count = 0
 
     async def handle(self, news: Iterable[News]) -> None:
-        """Chats side by side. Those that got through stay so when another did not; then the first error is raised."""
+        """Handle chats side by side. Those that got through stay so when another did not; then the first error is raised.
+
+        A chat that a store refuses again and again while others get through is left late, so that one throttled user
+        or chat does not stop its partition. It is not marked: the relay brings it again.
+        """
         chats = grouped(news)
         marks = await self._marks_of(chats)
         begun = await settled(
             (self._begin(chat, entries, marks) for chat, entries in chats.items()), CHATS_AT_ONCE
         )
-        await self._finish([each for each in begun if isinstance(each, _Written)])
-        for each in begun:
-            if isinstance(each, BaseException):
-                raise each
+        refused: dict[ChatKey, BaseException] = {
+            chat: each for chat, each in zip(chats, begun, strict=True) if isinstance(each, BaseException)
+        }
+        refused |= await self._finish([each for each in begun if isinstance(each, _Written)])
+        self._through_count += len(chats) - len(refused)
+        for chat, error in refused.items():
+            if not self._is_left(chat, chats[chat], error):
+                raise error
+
+    def _is_left(self, chat: ChatKey, run: Run, error: BaseException) -> bool:
+        """Whether a refused chat is left late. While nothing else gets through either, the store is away: wait for it."""
+        brought = self._memory.of(chat)
+        if not isinstance(error, TidingsError) or not error.retryable:
+            return False
+        if not brought.stuck:
+            brought.through_before = self._through_count
+        brought.stuck += 1
+        if brought.stuck < _TRIES_TO_STORE or self._through_count == brought.through_before:
+            return False
+        brought.stuck = 0
+        self._late(chat, run)
+        return True
 
     async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Answers[ChatKey, int]:
         """Read the marks of chats that others may have brought further than this worker knows."""
@@ -213,21 +237,27 @@ class Worker:
 
     async def _reach(self, plans: Sequence[Plan]) -> set[ChatKey]:
         """Steps 3 and 4. Return the chats that are late."""
+        return (await self._reached(plans)).chats
+
+    async def _reached(self, plans: Sequence[Plan]) -> Late:
         late = await self._reaching.reach(plans)
         if late.chats:
             self._tell_away(late.why)
-        return late.chats
+        return late
 
-    async def _finish(self, written: Sequence[_Written]) -> None:
+    async def _finish(self, written: Sequence[_Written]) -> Mapping[ChatKey, TidingsError]:
+        """Steps 3 to 5. Return the chats whose messages could not be kept for users who are away."""
         if not written:
-            return
-        late = await self._reach([plan for each in written for plan in each.plans])
+            return {}
+        reached = await self._reached([plan for each in written for plan in each.plans])
+        late = reached.chats
         for each in written:
             if each.chat in late:
                 self._memory.of(each.chat).left_late(each.first, each.last)
                 self._counts.late += each.last - each.first + 1
         await few_at_once((self._mark(each) for each in written if each.chat not in late), CHATS_AT_ONCE)
         await self._pauses.at("worker.marked")
+        return reached.failed
 
     async def _mark(self, done: _Written) -> None:
         """Step 5. A mark that stays behind says that something before was not handled: that is done, then marked.
@@ -270,7 +300,7 @@ class Worker:
         now = asyncio.get_running_loop().time()
         if now >= self._quiet_until:
             self._quiet_until = now + _TOLD_EVERY_S
-            _log.warning("Redis answers only in part: rows are written, some pushes come later: %s", why)
+            _log.warning("rows are written, some pushes come later: %s", why)
 
 
 def grouped(news: Iterable[News]) -> dict[ChatKey, Run]:

@@ -91,7 +91,7 @@ class Joined:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.engines.keys.it, self.host)
         told = publishing.told(self.publisher, self.host)
-        lists = join_chat_lists(client, keys, self.host.clock, self.gains)
+        lists = join_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
         epoch = self.engines.epoch
         cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)

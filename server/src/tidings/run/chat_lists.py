@@ -11,9 +11,10 @@ from tidings.delivery.ports import Audience, Keys, TellGain
 from tidings.delivery.previews import Previews
 from tidings.delivery.rows import Rows
 from tidings.delivery.status import Statuses
-from tidings.delivery.store import DynamoLists, DynamoTruth, DynamoWatermarks
+from tidings.delivery.store import DynamoLists, DynamoTruth, DynamoWatermarks, Settling
 from tidings.delivery.watermarks import Marking
 from tidings.kernel.clock import Clock
+from tidings.kernel.epoch import Epoch, first_epoch
 from tidings.messages import content
 from tidings.messages.store import DynamoReader
 from tidings.platform.dynamo.client import Client
@@ -35,9 +36,15 @@ class ChatLists(NamedTuple):
     directs: Directs
 
 
-def join_chat_lists(client: Client, keys: Keys, clock: Clock, told: TellGain = _nobody) -> ChatLists:
+def join_lists(client: Client, epoch: Epoch = first_epoch) -> DynamoLists:
+    return DynamoLists(client, Settling(client, DynamoReader(client), epoch))
+
+
+def join_chat_lists(
+    client: Client, keys: Keys, clock: Clock, told: TellGain = _nobody, *, epoch: Epoch = first_epoch
+) -> ChatLists:
     """`told` hears whenever somebody got further."""
-    chats, log, lists = DynamoRows(client, clock), DynamoReader(client), DynamoLists(client)
+    chats, log, lists = DynamoRows(client, clock), DynamoReader(client), join_lists(client, epoch)
     directs, watermarks = Directs(chats), DynamoWatermarks(client, clock)
     audience = ReadAudience(directs)
     return ChatLists(
@@ -48,8 +55,10 @@ def join_chat_lists(client: Client, keys: Keys, clock: Clock, told: TellGain = _
     )
 
 
-def join_rows(client: Client, keys: Keys, audience: Audience) -> Rows:
-    return Rows(DynamoTruth(client), audience, DynamoReader(client), Previews(keys, words))
+def join_rows(client: Client, keys: Keys, audience: Audience, epoch: Epoch = first_epoch) -> Rows:
+    log = DynamoReader(client)
+    truth = DynamoTruth(client, Settling(client, log, epoch))
+    return Rows(truth, audience, log, Previews(keys, words))
 
 
 def words(body: bytes) -> str:

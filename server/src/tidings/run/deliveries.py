@@ -15,6 +15,7 @@ from tidings.delivery.unreached import Said, Unreached
 from tidings.delivery.withdrawing import Withdrawing
 from tidings.delivery.worker import Stores, Worker
 from tidings.kernel.clock import Clock
+from tidings.kernel.epoch import Epoch, first_epoch
 from tidings.kernel.ids import TenantId
 from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.messages import content, events
@@ -60,11 +61,12 @@ def join_worker(
     away: UserAway,
     pauses: Pauses = NO_PAUSES,
     counts: Counts,
+    epoch: Epoch = first_epoch,
 ) -> Worker:
     log, pending = DynamoReader(client), DynamoPending(client, clock)
     audience = KeptAudience(ReadAudience(Directs(DynamoRows(client, clock))))
     stores = Stores(
-        rows=join_rows(client, keys, audience),
+        rows=join_rows(client, keys, audience, epoch),
         audience=audience,
         log=log,
         withdrawing=Withdrawing(pending, audience, log, DynamoReactions(client)),

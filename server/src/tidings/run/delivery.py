@@ -88,6 +88,7 @@ class Delivering(Component):
             away=away,
             pauses=self._host.pauses,
             counts=counts,
+            epoch=self._engines.epoch,
         )
         return Handler(worker, self._host)
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 from tidings.accounts.credentials import Credentials
 from tidings.accounts.revocations import Heard, RevocationWatch
 from tidings.accounts.store.revocations import DynamoRevocations
-from tidings.delivery.store import DynamoLists, DynamoPending
+from tidings.delivery.store import DynamoPending
 from tidings.gateway.admission import admission
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import DrainOptions
@@ -34,7 +34,7 @@ from tidings.routing.model import GatewayId
 from tidings.routing.store import RedisLine, RedisRoutes
 from tidings.run import publishing, wiring
 from tidings.run.accounts import Accounts, open_accounts
-from tidings.run.chat_lists import ChatLists, join_chat_lists
+from tidings.run.chat_lists import ChatLists, join_chat_lists, join_lists
 from tidings.run.deliveries import join_unreached
 from tidings.run.edge.doors import credentials_of
 from tidings.run.edge.limits import EdgeLimits, SocketRates
@@ -126,7 +126,7 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
     gains = telling(settings, engines.redis, host)
 
     def server() -> Server:
-        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock, gains.it)
+        lists = join_chat_lists(engines.dynamo.it, engines.keys.it, host.clock, gains.it, epoch=engines.epoch)
         made = Joined(settings, host, engines, accounts.it, publisher.it, lists).server()
         export(host.metrics, made)
         return made
@@ -206,7 +206,7 @@ class Joined:
             line=line,
             ears=line,
             log_ears=line,
-            rows=DynamoLists(client),
+            rows=join_lists(client, self.engines.epoch),
             queue=DynamoPending(client, clock),
             listing=self.lists.chat_list,
             history=cases.history,

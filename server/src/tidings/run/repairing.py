@@ -10,6 +10,8 @@ from typing import NamedTuple
 from tidings.chats.model import Membership
 from tidings.chats.store import DynamoRows
 from tidings.delivery.audience import ReadAudience
+from tidings.delivery.model import Row
+from tidings.delivery.rules import furthest
 from tidings.delivery.store import DynamoLists, DynamoWatermarks
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
@@ -22,6 +24,7 @@ from tidings.relay import rules
 from tidings.relay.repair import Mended, Repair
 from tidings.relay.store import DynamoBooks
 from tidings.run.chat_lists import join_rows
+from tidings.run.installation.row import Row as InstallationRow
 from tidings.run.keys import open_keys
 from tidings.run.options import dynamo_endpoint, kafka_connection
 from tidings.run.relaying import KafkaOutbox
@@ -44,7 +47,9 @@ async def open_bench(settings: Settings) -> AsyncIterator[Bench]:
     ):
         publisher = Publisher(kafka_connection(settings))
         books = RowBooks(client)
-        rows = join_rows(client, keys, ReadAudience(DynamoRows(client, clock)))
+        found = await InstallationRow(client, clock).read()
+        epoch = found.epoch if found is not None else 0
+        rows = join_rows(client, keys, ReadAudience(DynamoRows(client, clock)), lambda: epoch)
         try:
             yield Bench(Repair(books, rows, KafkaOutbox(publisher)), books)
         finally:
@@ -72,14 +77,21 @@ class RowBooks(DynamoBooks):
 
     async def _small(self, chat: ChatKey, members: Sequence[Membership], head: int) -> int:
         rows = await self._rows.rows_of(chat, [member.user for member in members])
-        had = {user: row.known.head.sequence for user, row in rows.items() if row.known.head is not None}
+        had = {user: _came_to(row, head) for user, row in rows.items()}
         each = (rules.came_to(member.intervals, had.get(member.user, 0), head) for member in members)
         return min(each, default=head)
 
     async def _large(self, chat: ChatKey, large_since: int, head: int) -> int:
         found = (await self._heads.heads(chat.tenant, [chat.chat])).get(chat.chat)
-        had = 0 if found is None or found.head is None else found.head.sequence
+        had = 0 if found is None else _came_to(Row(chat=chat.chat, known=found), head)
         return min(head, max(had, large_since))
+
+
+def _came_to(row: Row, head: int) -> int:
+    """What a row has come to. One that is ahead of its log counts as behind: handling the last entry settles it."""
+    if furthest(row) > head:
+        return head - 1
+    return row.known.head.sequence if row.known.head is not None else 0
 
 
 @dataclass(slots=True)

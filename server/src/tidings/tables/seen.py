@@ -44,6 +44,8 @@ class Seen:
     ttl: str | None = None
     has_pitr: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
+    replicas: tuple[str, ...] = ()
+    """Other regions that can write to this global table now."""
 
     @property
     def is_active(self) -> bool:
@@ -77,6 +79,7 @@ def read_table(answer: "TableDescriptionTypeDef") -> Seen:
         indexes={index.name: index for index in indexes},
         size_bytes=answer.get("TableSizeBytes", 0),
         item_count=answer.get("ItemCount", 0),
+        replicas=_read_replicas(answer),
     )
 
 
@@ -85,6 +88,16 @@ def read_ttl(answer: "TimeToLiveDescriptionTypeDef") -> str | None:
     if answer.get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
         return answer.get("AttributeName")
     return None
+
+
+def _read_replicas(answer: "TableDescriptionTypeDef") -> tuple[str, ...]:
+    here = answer["TableArn"].partition(":dynamodb:")[2].partition(":")[0]
+    names = {
+        replica.get("RegionName", "")
+        for replica in answer.get("Replicas", [])
+        if replica.get("ReplicaStatus") == "ACTIVE"
+    }
+    return tuple(sorted(names - {here, ""}))
 
 
 def _read_keys(schema: "Iterable[KeySchemaElementTypeDef]", types: Mapping[str, KeyType]) -> tuple[Key, ...]:

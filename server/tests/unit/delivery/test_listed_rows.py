@@ -22,6 +22,7 @@ PARTS: list[Part] = [
     {"last_read_sequence": numbers, "read_ordinal": numbers},
     {"read_at": numbers},
     {"removed_sequence": numbers},
+    {"epoch": numbers},
     {"preview_expires_at": numbers},
     {"muted_until": numbers},
     {"large": st.booleans()},

@@ -121,9 +121,10 @@ class Queue:
     steps: list[str]
     kept: list[tuple[UserId, int]] = field(default_factory=list)
     is_broken: bool = False
+    throttled: set[UserId] = field(default_factory=set)
 
     async def put(self, kept: Sequence[Kept]) -> None:
-        if self.is_broken:
+        if self.is_broken or any(each.user in self.throttled for each in kept):
             raise TidingsError(Code.OUTCOME_UNKNOWN, "scripted")
         self.steps.append("keep")
         self.kept += [(each.user, message.sequence) for each in kept for message in each.messages]
@@ -283,3 +284,31 @@ async def test_late_entries_are_not_worked_off_with_every_entry_of_a_long_outage
     office.redis.unknown = set()
     await office.worker.handle([(chat("g1"), office.entries)])
     assert office.marks.of_chats[chat("g1")] == 2_000
+
+
+@pytest.mark.parametrize("what", ["row", "queue"])
+async def test_a_throttled_user_does_not_stop_the_partition(what: str) -> None:
+    office = Office(ANNA, BEN)
+    office.members[chat("g2")] = (ANNA, CLEO)
+    if what == "row":
+        office.truths.broken.add(chat("g2"))
+    else:
+        office.queue.throttled.add(CLEO)
+    news = [(chat("g1"), office.entries), (chat("g2"), office.entries)]
+    for n in range(3):
+        with pytest.raises(TidingsError):
+            await office.worker.handle([*news, (chat(f"other-{n}"), office.entries)])
+    await office.worker.handle(news)
+    assert chat("g2") not in office.marks.of_chats, "it is not marked, so the relay brings it again"
+    office.truths.broken.clear()
+    office.queue.throttled.clear()
+    await office.worker.handle([(chat("g2"), office.entries)])
+    assert office.marks.of_chats[chat("g2")] == 4
+
+
+async def test_while_nothing_gets_through_the_partition_waits() -> None:
+    office = Office(ANNA, BEN)
+    office.truths.broken |= {chat("g1"), chat("g2")}
+    for _ in range(10):
+        with pytest.raises(TidingsError):
+            await office.worker.handle([(chat("g1"), office.entries), (chat("g2"), office.entries)])

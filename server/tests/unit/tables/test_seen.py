@@ -3,6 +3,8 @@
 import pytest
 from unit.tables.seen_tables import described
 
+from tidings.kernel.errors import Code, TidingsError
+from tidings.run.installation.restore import refuse_replicas
 from tidings.tables.declaration import MESSAGES, SESSIONS, TABLES, USERS
 from tidings.tables.model import Table, TableClass, Units
 from tidings.tables.seen import read_table, read_ttl
@@ -52,3 +54,18 @@ def test_a_ttl_on_its_way_counts_as_where_it_goes() -> None:
     assert read_ttl({"TimeToLiveStatus": "ENABLING", "AttributeName": "ttl"}) == "ttl"
     assert read_ttl({"TimeToLiveStatus": "DISABLING", "AttributeName": "ttl"}) is None
     assert read_ttl({"TimeToLiveStatus": "DISABLED"}) is None
+
+
+def test_a_restore_is_refused_while_another_region_can_write() -> None:
+    """By the answer that AWS gives for a global table; DynamoDB Local knows no replicas."""
+    regions = [
+        {"RegionName": "eu-west-1", "ReplicaStatus": "ACTIVE"},
+        {"RegionName": "us-west-2", "ReplicaStatus": "DELETING"},
+    ]
+    seen = [read_table(described(USERS)), read_table(described(MESSAGES, Replicas=regions))]
+    assert [each.replicas for each in seen] == [(), ("eu-west-1",)]
+    with pytest.raises(TidingsError, match="eu-west-1") as caught:
+        refuse_replicas(seen, is_fenced=False)
+    assert caught.value.code is Code.STILL_RUNNING
+    refuse_replicas(seen, is_fenced=True)
+    refuse_replicas(seen[:1], is_fenced=False)

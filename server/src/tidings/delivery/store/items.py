@@ -51,6 +51,7 @@ def news_in(item: Item, names: HeadNames) -> News:
         removed=None if removed is None else int(removed),
         is_large=item.get("large", False),
         other=None if other is None else UserId(other),
+        epoch=int(item.get("epoch", 0)),
     )
 
 

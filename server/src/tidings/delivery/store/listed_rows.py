@@ -30,6 +30,7 @@ class RowItem(Struct, gc=False):
     removed_sequence: Whole | None = None
     large: Truth | None = None
     other: Text | None = None
+    epoch: Whole | None = None
     last_acked_sequence: Whole | None = None
     last_acked_ordinal: Whole | None = None
     last_read_sequence: Whole | None = None
@@ -54,6 +55,7 @@ def row_in(item: RowItem) -> Row:
             removed=_number(item.removed_sequence),
             is_large=_is_set(item.large),
             other=None if item.other is None else UserId(item.other.S),
+            epoch=_number(item.epoch) or 0,
         ),
         delivered=_mark(item.last_acked_sequence, item.last_acked_ordinal),
         read=_mark(item.last_read_sequence, item.read_ordinal),

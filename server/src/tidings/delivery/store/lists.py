@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import News, Row
+from tidings.delivery.side_by_side import few_at_once
 from tidings.delivery.store.items import OF_A_CHAT, news_in, row_key, row_of
 from tidings.delivery.store.listed_rows import ROW_ITEM, row_in
+from tidings.delivery.store.settling import Settling
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
@@ -18,8 +20,11 @@ _CHATS_OF = KeyTemplate("{tenant}#")
 
 
 class DynamoLists:
-    def __init__(self, client: Client) -> None:
+    """With `settling`, rows and heads of another epoch are compared with their logs before anybody sees them."""
+
+    def __init__(self, client: Client, settling: Settling | None = None) -> None:
         self._client = client
+        self._settling = settling
 
     async def rows(self, tenant: TenantId, user: UserId) -> Sequence[Row]:
         """The user's blocks stand beside them, under `block#`; they are not read."""
@@ -33,14 +38,22 @@ class DynamoLists:
                 found += map(row_in, page.items)
         except DynamoError as error:
             unread(error)
-        return found
+        return await self._settled(tenant, user, found) if self._settling is not None else found
+
+    async def _settled(self, tenant: TenantId, user: UserId, rows: Sequence[Row]) -> Sequence[Row]:
+        settling = self._settling
+        if settling is None or all(row.known.epoch == settling.epoch() for row in rows):
+            return rows
+        return await few_at_once(settling.row(ChatKey(tenant, row.chat), user, row) for row in rows)
 
     async def row(self, chat: ChatKey, user: UserId) -> Row | None:
         try:
             item = await self._client.get(patterns.READ_ROW, row_key(chat, user))
         except DynamoError as error:
             unread(error)
-        return None if item is None else row_of(item)
+        if item is None or self._settling is None:
+            return None if item is None else row_of(item)
+        return await self._settling.row(chat, user, row_of(item))
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
@@ -48,4 +61,8 @@ class DynamoLists:
             found = await self._client.batch_get(patterns.READ_HEADS, keys) if keys else []
         except DynamoError as error:
             unread(error)
-        return {ChatId(item["chat_id"].partition("#")[2]): news_in(item, OF_A_CHAT) for item in found}
+        heads = {ChatId(item["chat_id"].partition("#")[2]): news_in(item, OF_A_CHAT) for item in found}
+        if self._settling is None:
+            return heads
+        settled = [self._settling.head(ChatKey(tenant, chat), head) for chat, head in heads.items()]
+        return dict(zip(heads, await few_at_once(settled), strict=True))

@@ -1,5 +1,10 @@
 """Writes rows and heads: in order one write each, late or repeated only what is missing."""
 
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from msgspec.structs import replace
+
 from tidings.delivery import rules
 from tidings.delivery.model import News
 from tidings.delivery.store.items import (
@@ -8,25 +13,39 @@ from tidings.delivery.store.items import (
     HeadNames,
     news_in,
     row_key,
+    row_of,
 )
+from tidings.delivery.store.settling import Settling
 from tidings.delivery.store.writing import Writing, all_at_once, part_by_part
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.outcomes import unwritten
 from tidings.platform.dynamo.results import Written
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import delivery as patterns
 
+_TRIES_TO_SETTLE: Final = 5
+
 
 class DynamoTruth:
-    def __init__(self, client: Client) -> None:
+    """With `settling`, rows and heads carry the epoch, and those of another epoch are settled before they are raised."""
+
+    def __init__(self, client: Client, settling: Settling | None = None) -> None:
         self._client = client
+        self._settling = settling
 
     async def raise_row(self, chat: ChatKey, user: UserId, news: News) -> int:
-        return await self._raise(patterns.RAISE_ROW, patterns.MEND_ROW, row_key(chat, user), news, OF_A_ROW)
+        key = row_key(chat, user)
+
+        async def settle(item: Item) -> None:
+            if self._settling is not None:
+                await self._settling.row(chat, user, row_of(item | key))
+
+        return await self._raise(patterns.RAISE_ROW, patterns.MEND_ROW, key, news, OF_A_ROW, settle=settle)
 
     async def mend_row(self, chat: ChatKey, user: UserId, news: News) -> None:
         try:
@@ -37,7 +56,12 @@ class DynamoTruth:
     async def raise_head(self, chat: ChatKey, news: News) -> int:
         key: dict[str, Value] = {"chat_id": chat_key(chat)}
         news = News(head=news.head, shown=news.shown)
-        return await self._raise(patterns.RAISE_HEAD, patterns.MEND_HEAD, key, news, OF_A_CHAT)
+
+        async def settle(item: Item) -> None:
+            if self._settling is not None:
+                await self._settling.head(chat, news_in(item, OF_A_CHAT))
+
+        return await self._raise(patterns.RAISE_HEAD, patterns.MEND_HEAD, key, news, OF_A_CHAT, settle=settle)
 
     async def _raise(
         self,
@@ -46,14 +70,23 @@ class DynamoTruth:
         key: dict[str, Value],
         news: News,
         names: HeadNames,
+        *,
+        settle: Callable[[Item], Awaitable[None]],
     ) -> int:
-        try:
-            done = await self._write(pattern, key, all_at_once(news, names))
-            return int((done.attributes or {}).get(names.sequence, 0))
-        except ConditionFailedError as failed:
-            return await self._raise_late(failed, mending, key, news, names)
-        except DynamoError as error:
-            unwritten(error)
+        epoch = self._settling.epoch() if self._settling is not None else 0
+        if epoch:
+            news = replace(news, epoch=epoch)
+        for _ in range(_TRIES_TO_SETTLE):
+            try:
+                done = await self._write(pattern, key, all_at_once(news, names))
+                return int((done.attributes or {}).get(names.sequence, 0))
+            except ConditionFailedError as failed:
+                if not epoch or news_in(failed.item or {}, names).epoch == epoch:
+                    return await self._raise_late(failed, mending, key, news, names)
+                await settle(failed.item or {})
+            except DynamoError as error:
+                unwritten(error)
+        raise TidingsError(Code.OVERLOADED, "A row changes faster than it can be settled.")
 
     async def _raise_late(
         self,

@@ -67,6 +67,8 @@ def _attributes(news: News, names: HeadNames) -> dict[str, Value]:
         sets["large"] = True
     if news.other is not None:
         sets["other"] = news.other
+    if news.epoch:
+        sets["epoch"] = news.epoch
     return sets
 
 
@@ -97,6 +99,10 @@ def _spelled(sets: tuple[str, ...], removes: tuple[str, ...], *, is_each_checked
         update += " REMOVE " + ", ".join(f"#{name}" for name in removes)
     checked = [name for name in sets if is_each_checked or name in _HEADS or name == _SHOWN]
     conditions = [condition for name in checked if (condition := _condition(name))]
+    if "epoch" in sets:
+        # A row of another epoch may be ahead of its log: it is settled first.
+        head = next(name for name in sets if name in _HEADS)
+        conditions.append(f"(attribute_not_exists(#{head}) OR #epoch = :epoch)")
     return Spelled(update, " AND ".join(conditions), {f"#{name}": name for name in (*sets, *removes)})
 
 

@@ -83,7 +83,7 @@ class Ranges:
             self._counts.ranges += 1
             page = await self._history.within(key, max(after, place.position), up_to, PAGE)
             if not page.entries:
-                raise TidingsError(Code.OVERLOADED, "A row is ahead of its log.")
+                return  # The row is ahead of its log, as after a restore: this is where the log ends.
             await self._send(seat, ahead.chat, place, page)
         if ahead.back:
             shown = await self._history.show(key, ahead.back)

@@ -53,7 +53,13 @@ class _Moment(click.ParamType[str]):
     type=click.FloatRange(min=0),
     help="For processes that nobody sees. Less is right only where it is certain that there are none.",
 )
-def group(*, moment: str, yes: bool, wait_s: float) -> None:
+@click.option(
+    "--other-regions-are-fenced",
+    "is_fenced",
+    is_flag=True,
+    help="Go on although other regions have replicas: their processes were denied every write by IAM.",
+)
+def group(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
     """Finish a restore or a failover: raise the epoch and empty what knows of the time that is gone.
 
     Run it when the tables stand and before anything starts. It may be repeated: interrupted, it is done anew; done
@@ -64,7 +70,7 @@ def group(*, moment: str, yes: bool, wait_s: float) -> None:
     echo(_about(settings, moment))
     if not yes:
         click.confirm("Go on?", abort=True)
-    done = asyncio.run(_finish(settings, moment, wait_s))
+    done = asyncio.run(_finish(settings, moment, wait_s, is_fenced=is_fenced))
     echo(f"ok: epoch {done.epoch}. Start the processes.")
 
 
@@ -77,7 +83,7 @@ def _about(settings: Settings, moment: str) -> str:
     )
 
 
-async def _finish(settings: Settings, moment: str, wait_s: float) -> Installation:
+async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: bool) -> Installation:
     clock = SystemClock()
     async with open_tables(settings.dynamo) as client:
         restore = Restore(
@@ -88,5 +94,6 @@ async def _finish(settings: Settings, moment: str, wait_s: float) -> Installatio
             clock=clock,
             is_on_demand=settings.dynamo.capacity == "on_demand",
             tell=echo,
+            is_fenced=is_fenced,
         )
         return await restore.finish(moment, wait_s=wait_s)

@@ -5,7 +5,7 @@ waited that nobody can still write under the old one. 4. Kafka, Redis and the qu
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,8 +18,9 @@ from tidings.run.installation.row import Installation, Phase, Row
 from tidings.run.installation.watch import TRUSTED_S
 from tidings.tables import apply, diff
 from tidings.tables.control import ControlPlane as Tables
-from tidings.tables.declaration import IDEMPOTENCY_KEYS, PENDING_QUEUE
+from tidings.tables.declaration import IDEMPOTENCY_KEYS, PENDING_QUEUE, TABLES
 from tidings.tables.model import Table
+from tidings.tables.seen import Seen
 from tidings.topics.control import ControlPlane as Topics
 from tidings.topics.declaration import TOPICS
 
@@ -32,7 +33,7 @@ _GONE_WITHIN: Final = Pace(timeout_s=300, effect_s=60, longest_pause_s=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """`tell` hears of each step, for people."""
+    """`tell` hears of each step, for people. `is_fenced`: the operator says that no other region can write."""
 
     row: Row
     tables: Tables
@@ -41,12 +42,14 @@ class Restore:
     clock: Clock
     is_on_demand: bool
     tell: Callable[[str], None]
+    is_fenced: bool = False
 
     async def finish(self, restored_to: str, *, wait_s: float = FENCE_S) -> Installation:
         """The installation as it is then. The same moment again: it is only said that it was done."""
         found = await self.row.read()
         if found is not None and await self._is_done(found, restored_to):
             return found
+        await asyncio.to_thread(self._refuse_replicas)
         await asyncio.to_thread(self._refuse_who_runs)
         closed = await self._close(found, restored_to)
         self.tell(f"epoch {closed.epoch}; for {wait_s:.0f} s whoever still runs has time to notice")
@@ -77,6 +80,12 @@ class Restore:
                 hint="Let him; then look with `tidings doctor`.",
             )
 
+    def _refuse_replicas(self) -> None:
+        """The new epoch does not reach a region that is cut off: its processes would go on acknowledging messages."""
+        names = [self.tables.prefix + table.name for table in TABLES]
+        seen = [found for name in names if (found := self.tables.look(name)) is not None]
+        refuse_replicas(seen, is_fenced=self.is_fenced)
+
     def _refuse_who_runs(self) -> None:
         at_work = [f"the group {name} has {count} members" for name, count in self.topics.working().items()]
         if heard := redis.listeners(self.redis):
@@ -104,6 +113,18 @@ class Restore:
             self.tables.drop(table)
         plan = diff.plan([table], {}, prefix=self.tables.prefix, not_known=self.tables.not_known)
         apply.apply(self.tables, plan, _unheard)
+
+
+def refuse_replicas(seen: Iterable[Seen], *, is_fenced: bool) -> None:
+    """Raise `still_running` while another region has an active replica of a table."""
+    regions = sorted({region for table in seen for region in table.replicas})
+    if regions and not is_fenced:
+        raise TidingsError(
+            Code.STILL_RUNNING,
+            f"Other regions can still write to these tables: {', '.join(regions)}.",
+            hint="Remove their replicas (`aws dynamodb update-table --replica-updates`), or take the write permission away"
+            " from their processes and pass --other-regions-are-fenced.",
+        )
 
 
 def _unheard(step: Step) -> None:

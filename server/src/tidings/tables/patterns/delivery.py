@@ -31,6 +31,12 @@ MEND_ROW = update(
     "user_id, chat_id, if each part that is written is older there",
     "Parts that came late, and a redacted or edited message in a member's row.",
 )
+SETTLE_ROW = update(
+    "chat_list.settle_row",
+    DELIVERY_STATE,
+    "user_id, chat_id, if epoch and every sequence that is cut are as read",
+    "Once for each row after a restore: cut what its log has lost, and write it under the present epoch.",
+)
 SET_FLAGS = update(
     "chat_list.set_flags",
     DELIVERY_STATE,
@@ -96,6 +102,13 @@ MEND_HEAD = update(
     CHAT_COUNTERS,
     "chat_id, if each part that is written is older there",
     "Parts that came late to a large chat's head.",
+)
+
+SETTLE_HEAD = update(
+    "counters.settle",
+    CHAT_COUNTERS,
+    "chat_id, if epoch and every sequence that is cut are as read",
+    "Once for each large chat after a restore: cut what its log has lost.",
 )
 
 PUT_PENDING = batch_write(
