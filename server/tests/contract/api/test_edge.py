@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from tidings.accounts.model import Principal, Scope
 from tidings.api.ports import Allowance
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.origins import Origins
 
 
@@ -146,6 +146,17 @@ async def test_a_credential_that_was_valid_a_moment_ago_is_looked_at_all_the_sam
     assert limits.asked == [("127.0.0.1", ANNA)], "that of anna is, and counted by her own buckets"
 
 
+async def test_naming_many_users_takes_more_than_one_token() -> None:
+    limits = _OneLeft()
+    limits.lets_all_in = True
+    house = house_without_engine(limits)
+    key, many = {"idempotency-key": "k"}, [f"user-{number}" for number in range(99)]
+    group = await _call(house, "POST", "/v1/groups", key, json={"name": "x", "members": many})
+    added = await _call(house, "POST", f"/v1/chats/{'0' * 26}/members", json={"users": many})
+    assert [each.json()["code"] for each in (group, added)] == [Code.RATE_LIMITED] * 2
+    assert limits.charged == [(ANNA, 24), (ANNA, 24)]
+
+
 PAGE = "http://localhost:3000"
 
 
@@ -221,6 +232,8 @@ class _OneLeft:
     def __init__(self) -> None:
         self.asked: list[tuple[str, UserId | None]] = []
         self.is_full = False
+        self.lets_all_in = False
+        self.charged: list[tuple[UserId | None, int]] = []
 
     def turned_away(self, address: str, /) -> Allowance | None:
         del address
@@ -228,7 +241,12 @@ class _OneLeft:
 
     async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> Allowance:
         self.asked.append((address, user))
-        return _allowance(is_allowed=principal is None)
+        return _allowance(is_allowed=principal is None or self.lets_all_in)
+
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> Allowance:
+        del tenant
+        self.charged.append((user, tokens))
+        return _allowance(is_allowed=False)
 
 
 def _allowance(*, is_allowed: bool) -> Allowance:
