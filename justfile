@@ -63,6 +63,11 @@ storm-gateway *args:
 storm-presence *args:
     uv run python -m load.storm_presence {{ args }}
 
+# what a process's lanes hold after many messages: just lane-memory --messages 1000000
+[working-directory: 'server/tests']
+lane-memory *args:
+    uv run python -m load.lane_memory {{ args }}
+
 # mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
 [working-directory: 'server/tests']
 fuzz name *args:

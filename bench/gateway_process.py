@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import psutil
-from fixtures.gateway import Gateway
+from fixtures.gateway import Gateway, crowds
 from fixtures.installation import installation
 
 _WARM = 200
@@ -29,6 +29,7 @@ def authenticated(holding: Holder, count: int) -> Taken:
     with installation() as house:
         gateway = house.start(
             TIDINGS_GATEWAY_MAX_CONNECTIONS=str(count + 1_000),
+            **crowds(count + 1_000),
             TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
             TIDINGS_GATEWAY_CONNECT_BURST="100000",
             TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",

@@ -34,7 +34,11 @@ class Server(Protocol):
 
 class Port:
     def __init__(self, name: LibraryName) -> None:
-        options = ListenOptions(rules=UpgradeRules(path=PATH), tcp=ListenOptions().tcp)
+        options = ListenOptions(
+            rules=UpgradeRules(path=PATH),
+            max_connections_per_address=50_000,
+            max_handshakes_per_address=1_000,
+        )
         self._listener = SocketListener(library(name), options, _Echo, report=_report)
 
     async def start(self) -> int:

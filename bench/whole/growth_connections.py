@@ -4,7 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from fixtures.gateway import Gateway, House
+from fixtures.gateway import Gateway, House, crowds
 from fixtures.installation import installation
 
 from bench.gateway import Child
@@ -44,6 +44,7 @@ def connections(*, is_short: bool) -> Found:
 def _start(house: House, most: int) -> Gateway:
     return house.start(
         TIDINGS_GATEWAY_MAX_CONNECTIONS=str(most // _GATEWAYS + 500),
+        **crowds(most),
         TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
         TIDINGS_GATEWAY_CONNECT_BURST="100000",
         TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",

@@ -128,3 +128,14 @@ def test_unread_is_what_counting_gives(steps: list[tuple[str, int]]) -> None:
         own = max((n for n, by in enumerate(log, start=1) if by == "anna"), default=0)
         wanted = sum(by == "ben" and n > max(read, own) for n, by in enumerate(log, start=1))
         assert row_of(chats).unread == wanted
+
+
+def test_a_row_that_follows_a_join_gives_the_chat_its_name() -> None:
+    chats = ChatList()
+    join = Entry(sequence=9, by="ben", at=9, kind="join", users=("anna",))
+    chats.came("g1", [join, message(10)], "anna")
+    chats.told(ChatRow(chat="g1", head=9, name="Lunch", members=("ben", "cleo")))
+    row = chats.row("g1")
+    assert row is not None
+    assert (row.name, row.head, row.unread) == ("Lunch", 10, 1)
+    assert row.members == ("ben", "cleo")

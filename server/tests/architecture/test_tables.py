@@ -117,8 +117,8 @@ def test_an_entry_of_the_log_never_expires() -> None:
     assert BY_NAME["messages"].items == (*chat.LOG, chat.EPHEMERAL_CONTENT, chat.REACTION)
 
 
-def test_of_a_tenant_only_one_time_codes_expire() -> None:
-    assert carriers(BY_NAME["tenants"]) == {"one-time code"}
+def test_of_a_tenant_only_one_time_codes_and_revocations_expire() -> None:
+    assert carriers(BY_NAME["tenants"]) == {"one-time code", "revocation"}
 
 
 def test_nothing_that_is_counted_expires_by_itself() -> None:

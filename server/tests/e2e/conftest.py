@@ -92,6 +92,7 @@ def environment(tables_local: Tables, valkey: str, kafka: str, space: Space) -> 
 def enough(tables: Tables, valkey: str, kafka: str, space: Space) -> dict[str, str]:
     """Enough settings to serve."""
     return {
+        "TIDINGS_INSTALLATION": "development",
         "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": kafka,
         "TIDINGS_KAFKA_TOPIC_PREFIX": space.topic_prefix,
         "TIDINGS_DYNAMO_ENDPOINT": tables.url,

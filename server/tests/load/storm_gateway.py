@@ -11,7 +11,7 @@ import time
 from dataclasses import asdict, dataclass
 
 import psutil
-from fixtures.gateway import Gateway, House
+from fixtures.gateway import Gateway, House, crowds
 from fixtures.installation import installation
 from fixtures.loops import until
 
@@ -41,6 +41,7 @@ def start(house: House, options: AdmissionOptions, library: str) -> Gateway:
         TIDINGS_GATEWAY_CONNECTS_PER_S=str(options.connects_per_s),
         TIDINGS_GATEWAY_CONNECT_BURST=str(options.burst),
         TIDINGS_GATEWAY_MAX_CONNECTIONS="12000",
+        **crowds(12_000),
         TIDINGS_LIMITS_TENANT_RATE="100000/s",
         TIDINGS_LIMITS_TENANT_BURST="100000",
     )

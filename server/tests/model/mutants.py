@@ -90,7 +90,7 @@ SAID = (
         Break(Shaping.NO_ROW, LEFT, Promise.FINAL),
     ),
     Rule(
-        "More than 10,000 entries back the answer is 'catch up first'.",
+        "More than 1,000 entries back the answer is 'catch up first'.",
         Break(Raising.SHORT_SIGHT, CATCH_UP, Promise.ONE_PER_KEY),
     ),
     Rule(

@@ -1,4 +1,4 @@
-"""Raising `after`: "No duplicates" of the rules of sending, from "More than 10,000 entries back" on.
+"""Raising `after`: "No duplicates" of the rules of sending, from "More than 1,000 entries back" on.
 
 One client and its message `m`. Its device receives the log entry by entry, and while tries are still under way it may
 raise `after` to what it holds. Each try carries the `after` of its time, waits as long as it likes and is checked as

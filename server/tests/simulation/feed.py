@@ -27,9 +27,10 @@ class SimFeed:
         self._age = 0
 
     def note(self, item: Item, *, is_new: bool) -> None:
-        """What changes an entry is news of nothing: it has an entry of its own."""
-        tenant, _, chat = item["chat_id"].partition("#")
-        news = Committed(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_new else None
+        """What changes an entry is news of nothing: it has an entry of its own. Nor is what stands beside the log."""
+        tenant, chat, *beside = item["chat_id"].split("#")
+        is_entry = is_new and not beside
+        news = Committed(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
         self.records.append(Record(str(len(self.records)), None, news))
 
     def trim(self, count: int) -> None:

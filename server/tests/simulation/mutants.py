@@ -170,8 +170,7 @@ async def _join_blindly(self: Routed, job: Any) -> None:
     try:
         await self.rooms.enter(seat, chat)
     except RoutesAwayError:
-        seat.is_routed = False
-        return
+        seat.unheard[chat] = None
     await self._compare(seat.chat(chat), [seat])
 
 

@@ -123,5 +123,6 @@ def _principal(tenant: TenantId, claims: _Claims) -> Principal:
         user=UserId(claims.sub),
         device=DeviceId(claims.device),
         session=SessionId(claims.session),
+        issued_at_ms=claims.iat * 1000,
         expires_at_ms=claims.exp * 1000,
     )

@@ -16,6 +16,7 @@ class Claims:
     tenant: TenantId
     user: UserId
     device: DeviceId | None
+    issuer: str | None = None
     audiences: frozenset[str]
     expires_at_s: float
     not_before_s: float | None
@@ -28,6 +29,8 @@ class Claims:
         rules = tenant.settings.tokens
         if self.audiences.isdisjoint(rules.audiences):
             raise RefusedError(f"its `aud` {sorted(self.audiences)} has none of {list(rules.audiences)}")
+        if rules.issuer is not None and self.issuer != rules.issuer:
+            raise RefusedError(f"its `iss` {self.issuer!r} is not {rules.issuer!r}")
         self._check_beginning(now_s, rules.skew_s)
         self._check_lifetime(now_s, rules.skew_s, max_lifetime_s)
         if self.expires_at_s + rules.skew_s <= now_s:
@@ -49,11 +52,12 @@ def read_claims(claims: Json) -> Claims:
     expires_at_s = _time(claims, "exp")
     if expires_at_s is None:
         raise RefusedError("it has no `exp`")
-    device = claims.get("device")
+    device, issuer = claims.get("device"), claims.get("iss")
     return Claims(
         tenant=TenantId(_text(claims, "tenant")),
         user=UserId(_id(claims, "sub")),
         device=None if device is None else DeviceId(_id(claims, "device")),
+        issuer=issuer if isinstance(issuer, str) else None,
         audiences=_audiences(claims.get("aud")),
         expires_at_s=expires_at_s,
         not_before_s=_time(claims, "nbf"),

@@ -9,39 +9,68 @@ from typing import Protocol
 from tidings.accounts.api_keys import PREFIX
 from tidings.accounts.model import Principal
 from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.revocations import Revocation
 from tidings.accounts.token_form import read_body, read_header, split
+from tidings.kernel.ids import TenantId, UserId
 
 ACCESS_TYP = "at+jwt"
 ISSUER = "tidings"
-
-
-class AccessTokens(Protocol):
-    """Short tokens that Tidings issues itself, for sessions that began with a phone code."""
-
-    async def verify(self, token: str) -> Principal:
-        """Raises `credential_invalid` or `credential_expired`."""
-        ...
 
 
 class Verifier(Protocol):
     async def verify(self, text: str, /) -> Principal: ...
 
 
+class UserVerifier(Verifier, Protocol):
+    async def recheck(self, principal: Principal, /) -> None:
+        """Raise if the credential that this principal came from would be refused now."""
+        ...
+
+    def forget(self, revocation: Revocation, /) -> None: ...
+
+
+class Admits(Protocol):
+    async def check(self, principal: Principal, /) -> None: ...
+
+    def forget(self, tenant: TenantId, user: UserId, /) -> None: ...
+
+
 class Credentials:
-    def __init__(self, api_keys: Verifier, access: AccessTokens, users: Verifier) -> None:
+    """`access`: short tokens that Tidings issues itself, for sessions that began with a phone code."""
+
+    def __init__(
+        self, api_keys: Verifier, access: UserVerifier, users: UserVerifier, admission: Admits
+    ) -> None:
         self._api_keys = api_keys
         self._access = access
         self._users = users
+        self._admission = admission
 
     async def verify(self, bearer: str) -> Principal:
-        """Raises `credential_invalid` or `credential_expired`; `keys_unavailable` while it can't be decided."""
+        """Raise `credential_invalid`, `credential_expired`, `forbidden` for a suspended user; `keys_unavailable` while
+        it can't be decided. A user who was not known exists from here on.
+        """
         if bearer.startswith(PREFIX):
             return await self._api_keys.verify(bearer)
         try:
             is_own = is_access_token(bearer)
         except RefusedError as refused:
             raise refusal(refused) from refused
-        return await (self._access.verify(bearer) if is_own else self._users.verify(bearer))
+        principal = await (self._access.verify(bearer) if is_own else self._users.verify(bearer))
+        await self._admission.check(principal)
+        return principal
+
+    async def recheck(self, principal: Principal) -> None:
+        """Raise what `verify` would raise now for the user's credential that gave this principal."""
+        await (self._users if principal.session is None else self._access).recheck(principal)
+        await self._admission.check(principal)
+
+    def forget(self, revocation: Revocation) -> None:
+        """Read again what this revocation is about."""
+        if revocation.user is not None:
+            self._admission.forget(revocation.tenant, revocation.user)
+        self._access.forget(revocation)
+        self._users.forget(revocation)
 
 
 def is_access_token(token: str) -> bool:

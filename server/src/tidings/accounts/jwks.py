@@ -58,6 +58,10 @@ class VerificationKeys:
             key = await self._published.find(Place(tenant.id, url), kid)
         return key
 
+    def forget(self, tenant: TenantId) -> None:
+        """Read the registered keys again before the next use. Those at a URL change without our knowledge."""
+        self._registered.forget(tenant)
+
     async def _list(self, tenant: TenantId) -> Mapping[str, PublicKey]:
         try:
             rows = await self._store.list(tenant)

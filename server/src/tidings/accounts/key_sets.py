@@ -75,6 +75,10 @@ class KeySets[S]:
         self._check(held, kid if seek else None)
         return held.keys.get(kid)
 
+    def forget(self, source: S) -> None:
+        """Ask the source before the next use. A look under way may still bring the keys from before."""
+        self._held.pop(source, None)
+
     def _of(self, source: S) -> _Held:
         held = self._held.setdefault(source, _Held())
         self._held.move_to_end(source)

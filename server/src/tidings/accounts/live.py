@@ -1,13 +1,13 @@
 """Is the session of a verified access token still on? From a cache, so that it costs a read now and then.
 
-A session that was ended is refused everywhere within `kept_s`; without this check, when its token's life is over.
+A session that was ended is refused everywhere when its revocation was read, and within `kept_s` whatever happens.
 """
 
+from tidings.accounts.admission import Admission
 from tidings.accounts.model import Principal, SessionId
-from tidings.accounts.ports import SessionRows, UserRows
+from tidings.accounts.ports import SessionRows
 from tidings.accounts.records import Session
 from tidings.accounts.rules import refused
-from tidings.accounts.sessions import is_on
 from tidings.kernel.caching import Cache, Keep
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId
@@ -17,7 +17,7 @@ type _Key = tuple[TenantId, SessionId]
 
 class LiveSessions:
     def __init__(
-        self, rows: SessionRows, users: UserRows, clock: Clock, *, kept_s: float, count: int = 100_000
+        self, rows: SessionRows, users: Admission, clock: Clock, *, kept_s: float, count: int = 100_000
     ) -> None:
         self._rows = rows
         self._users = users
@@ -33,17 +33,14 @@ class LiveSessions:
         row = await self._cache.get((principal.tenant, principal.session))
         if row is None or row.user != principal.user or row.device.id != principal.device:
             raise refused()
-        if self._clock.now_ms() >= row.expires_at_ms:
+        user = await self._users.of(row.tenant, row.user)
+        if row.epoch != user.sessions_epoch or self._clock.now_ms() >= row.expires_at_ms:
             raise refused()
 
     def forget(self, tenant: TenantId, session: SessionId) -> None:
-        """For the process that has just ended it."""
+        """Read it again at the next call: it was ended."""
         self._cache.forget((tenant, session))
 
     async def _load(self, key: _Key) -> Session | None:
         # one that began a moment ago may not be there yet; a read that is strong tells it from one that is over
-        row = await self._rows.peek(*key) or await self._rows.read(*key)
-        if row is None:
-            return None
-        user = await self._users.confirm(row.tenant, row.user)
-        return row if user is not None and is_on(row, user, self._clock.now_ms()) else None
+        return await self._rows.peek(*key) or await self._rows.read(*key)

@@ -19,14 +19,13 @@ class Scope(StrEnum):
     """Make, change and read users; end their sessions."""
     NOTICES = "notices"
     """Set up inboxes; send, change and recall notices; look after their jobs and into users' inboxes."""
-    TENANT = "tenant"
-    """Change the tenant's settings and keys."""
 
 
 class Principal(Struct, frozen=True, kw_only=True):
     """Whom a request comes from. The tenant comes from here alone, never from a path or a body.
 
-    `user` None: the tenant's own server, by API key; `scopes` says what it may do.
+    `user` None: the tenant's own server, by API key; `scopes` says what it may do. `signed_by`: the `kid` of the
+    tenant's signing key, for tokens of the tenant's own server.
     """
 
     tenant: TenantId
@@ -34,4 +33,6 @@ class Principal(Struct, frozen=True, kw_only=True):
     device: DeviceId | None = None
     session: SessionId | None = None
     scopes: frozenset[Scope] = frozenset()
+    issued_at_ms: int | None = None
     expires_at_ms: int | None = None
+    signed_by: str | None = None

@@ -35,9 +35,27 @@ class UserRows(Protocol):
         """None: there is no such user."""
         ...
 
-    async def end_sessions(self, tenant: TenantId, user: UserId, /) -> bool:
-        """Atomic: the epoch goes up by one. False: there is no such user."""
+    async def end_sessions(self, tenant: TenantId, user: UserId, now_ms: int, /) -> bool:
+        """End all sessions and refuse tokens issued before `now_ms`; atomic. False: there is no such user."""
         ...
+
+    async def suspend(self, tenant: TenantId, user: UserId, now_ms: int, /, *, is_on: bool) -> bool:
+        """Suspend the user, or take the suspension back; atomic. False: there is no such user."""
+        ...
+
+    async def directory(
+        self, tenant: TenantId, part: int, /, *, prefix: str = "", below: UserId | None = None, limit: int
+    ) -> "DirectoryPage":
+        """List ids in one part of the directory, in order. May be a second behind."""
+        ...
+
+
+class DirectoryPage(Protocol):
+    @property
+    def users(self) -> Sequence[UserId]: ...
+
+    @property
+    def has_more(self) -> bool: ...
 
 
 class Created(Protocol):
@@ -71,8 +89,8 @@ class SessionRows(Protocol):
         """From an index: one that was made a moment ago may not be there yet."""
         ...
 
-    async def delete(self, tenant: TenantId, session: SessionId, user: UserId, /) -> bool:
-        """Atomic: if it is this user's. False: there is none."""
+    async def delete(self, tenant: TenantId, session: SessionId, user: UserId, now_ms: int, /) -> bool:
+        """Atomic: if it is this user's, with the revocation that closes its socket. False: there is none."""
         ...
 
     async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None: ...

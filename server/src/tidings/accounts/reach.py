@@ -1,7 +1,7 @@
 """Where a JWKS URL may lead: judged by its text when it is set, and by the address at each connection. Pure."""
 
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -19,6 +19,16 @@ class Reach(StrEnum):
     """Those of private networks too, by https: an identity server inside the network."""
     LOCAL = "local"
     """This machine too, and that by http as well: for development and tests."""
+
+
+_NEVER = tuple(
+    ip_network(text)
+    for text in (
+        "fec0::/10",  # site-local: deprecated, never public, and Python takes it for global
+        "fd00:ec2::/32",  # AWS: instance metadata, DNS and time by IPv6
+        "168.63.129.16/32",  # Azure's platform, at a public address
+    )
+)
 
 
 def url_fault(url: str, reach: Reach) -> str | None:
@@ -42,7 +52,9 @@ def _is_plain_loopback(parts: SplitResult, reach: Reach) -> bool:
 
 
 def may_connect(address: str, reach: Reach) -> bool:
-    """`address` as a socket takes it. Link-local is refused always: that is where clouds keep their credentials."""
+    """`address` as a socket takes it. Link-local is refused always, and so is every other address at which a cloud
+    serves credentials to its machines.
+    """
     try:
         each = _meant(ip_address(address.partition("%")[0]))
     except ValueError:
@@ -50,6 +62,8 @@ def may_connect(address: str, reach: Reach) -> bool:
     if each.is_loopback:
         return reach is Reach.LOCAL
     if each.is_multicast or each.is_unspecified or each.is_link_local or each.is_reserved:
+        return False
+    if any(each in network for network in _NEVER if network.version == each.version):
         return False
     return each.is_global or (reach is not Reach.PUBLIC and each.is_private)
 

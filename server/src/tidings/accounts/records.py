@@ -19,7 +19,10 @@ type LastSeen = Literal["members", "nobody"]
 
 
 class User(Struct, frozen=True, kw_only=True):
-    """`sessions_epoch` goes up when all sessions are ended; a session of an earlier one is over."""
+    """`sessions_epoch` goes up when all sessions are ended; a session of an earlier one is over.
+
+    `not_before_ms`: tokens of the tenant's own server that were issued earlier are refused.
+    """
 
     tenant: TenantId
     user: UserId
@@ -28,6 +31,8 @@ class User(Struct, frozen=True, kw_only=True):
     avatar_uri: str | None = None
     last_seen: LastSeen = "members"
     sessions_epoch: int = 0
+    not_before_ms: int | None = None
+    suspended_at_ms: int | None = None
     created_at_ms: int
     updated_at_ms: int
 

@@ -32,6 +32,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId, UserId, new_ulid
 from tidings.kernel.secrets import Secret
 
+MAX_S = 365 * 86_400.0
 _log = logging.getLogger(__name__)
 
 
@@ -45,11 +46,12 @@ class World:
 
 
 class Sessions:
-    """`idle_s`: a session that is not refreshed for so long is over."""
+    """A session is over when it was not refreshed for `idle_s`, and in any case `max_s` after the login."""
 
-    def __init__(self, world: World, idle_s: float) -> None:
+    def __init__(self, world: World, idle_s: float, max_s: float = MAX_S) -> None:
         self._world = world
         self._idle_ms = round(idle_s * 1000)
+        self._max_ms = round(max_s * 1000)
 
     async def begin(self, user: User, device: Device) -> Grant:
         """For who has just shown who he is. The race with ending all sessions: `epoch` is from before this row."""
@@ -63,7 +65,7 @@ class Sessions:
             epoch=user.sessions_epoch,
             created_at_ms=now_ms,
             refreshed_at_ms=now_ms,
-            expires_at_ms=now_ms + self._idle_ms,
+            expires_at_ms=self._end_ms(now_ms, now_ms),
         )
         grant = await self._grant(row, secret, await self._mac(row.tenant))
         await self._world.rows.create(row)
@@ -97,11 +99,14 @@ class Sessions:
 
     async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
         """False: there is none such of this user's."""
-        return await self._world.rows.delete(tenant, session, user)
+        return await self._world.rows.delete(tenant, session, user, self._world.clock.now_ms())
 
     async def revoke_all(self, tenant: TenantId, user: UserId) -> int:
-        """The epoch first: it ends also what the index does not show yet. Then the rows, to tidy up: how many."""
-        if not await self._world.users.end_sessions(tenant, user):
+        """End all sessions, and refuse tokens of the tenant's server that were issued before; return how many rows.
+
+        The epoch goes up first: it ends also what the index does not show yet. Deleting the rows only tidies up.
+        """
+        if not await self._world.users.end_sessions(tenant, user, self._world.clock.now_ms()):
             raise not_found(user)
         # not the ones of the new epoch: who logs in again while this runs stays
         confirmed = await self._world.users.confirm(tenant, user)
@@ -120,7 +125,7 @@ class Sessions:
             previous_hash=presented.hash,
             rotation_key_hash=None if retry_key is None else hash_of(retry_key.encode()),
             refreshed_at_ms=now_ms,
-            expires_at_ms=now_ms + self._idle_ms,
+            expires_at_ms=self._end_ms(row.created_at_ms, now_ms),
         )
         stands = await self._world.rows.rotate(after)
         if stands is None:
@@ -139,14 +144,20 @@ class Sessions:
             _log.warning(
                 "a refresh token was used twice: session %s of %s/%s ends", row.session, row.tenant, row.user
             )
-            await self._world.rows.delete(row.tenant, row.session, row.user)
+            await self._end(row)
         raise refused()
+
+    def _end_ms(self, created_at_ms: int, now_ms: int) -> int:
+        return min(now_ms + self._idle_ms, created_at_ms + self._max_ms)
 
     async def _check_is_on(self, row: Session) -> None:
         user = await self._world.users.confirm(row.tenant, row.user)
         if user is None or not is_on(row, user, self._world.clock.now_ms()):
-            await self._world.rows.delete(row.tenant, row.session, row.user)
+            await self._end(row)
             raise refused()
+
+    async def _end(self, row: Session) -> None:
+        await self._world.rows.delete(row.tenant, row.session, row.user, self._world.clock.now_ms())
 
     async def _grant(self, row: Session, secret: bytes, mac: Mac) -> Grant:
         access = self._world.access
@@ -171,4 +182,5 @@ class Sessions:
 
 
 def is_on(row: Session, user: User, now_ms: int) -> bool:
-    return row.epoch == user.sessions_epoch and now_ms < row.expires_at_ms
+    is_current = row.epoch == user.sessions_epoch and now_ms < row.expires_at_ms
+    return is_current and user.suspended_at_ms is None

@@ -13,6 +13,7 @@ from tidings.accounts.claims import Claims, read_claims
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import ALGORITHMS, MAX_KID_BYTES, PublicKey
 from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.revocations import Revocation
 from tidings.accounts.signatures import Signatures
 from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_body, read_header, split
 from tidings.kernel.clock import Clock
@@ -39,6 +40,10 @@ class TenantSource(Protocol):
 
 class KeySource(Protocol):
     async def find(self, tenant: Tenant, kid: str, /) -> PublicKey | None: ...
+
+    def forget(self, tenant: TenantId, /) -> None:
+        """Read the tenant's registered keys again before the next use."""
+        ...
 
 
 class _Verified(NamedTuple):
@@ -69,6 +74,19 @@ class UserTokens:
         self._remember(digest, principal)
         return principal
 
+    async def recheck(self, principal: Principal) -> None:
+        """Raise `credential_invalid` once the key that signed the token is gone or retired."""
+        tenant = await self._tenants.find(principal.tenant)
+        kid = principal.signed_by
+        key = None if tenant is None or kid is None else await self._keys.find(tenant, kid)
+        if key is None or self._is_retired(key):
+            raise refusal(RefusedError(f"key {kid} of {principal.tenant} is gone or retired"))
+
+    def forget(self, revocation: Revocation) -> None:
+        if revocation.kid is not None:
+            self._keys.forget(revocation.tenant)
+            self._verified.clear()
+
     async def examine(self, token: str) -> Principal:
         """Raises `RefusedError`, which says why. Remembers of it only that its signature was good."""
         segments = split(token)
@@ -79,10 +97,11 @@ class UserTokens:
         if key is None:
             raise RefusedError(f"{tenant.id} has no key {kid!r}: neither registered nor at its JWKS URL")
         self._check_key(key, algorithm)
+        _check_typ(header, tenant)
         self._signatures.check(_digest(token), token, key)
         said = read_claims(claims)
         said.check(tenant, self._clock.now_ms() / 1000, self._policy.max_lifetime_s)
-        return _principal(said)
+        return _principal(said, kid)
 
     async def _tenant_named(self, claims: Json) -> Tenant:
         name = claims.get("tenant")
@@ -96,8 +115,11 @@ class UserTokens:
     def _check_key(self, key: PublicKey, algorithm: str) -> None:
         if algorithm not in key.algorithms:
             raise RefusedError(f"its `alg` {algorithm} is not one of key {key.kid}")
-        if key.not_after_ms is not None and key.not_after_ms <= self._clock.now_ms():
+        if self._is_retired(key):
             raise RefusedError(f"key {key.kid} is retired")
+
+    def _is_retired(self, key: PublicKey) -> bool:
+        return key.not_after_ms is not None and key.not_after_ms <= self._clock.now_ms()
 
     def _recall(self, digest: bytes) -> Principal | None:
         kept = self._verified.get(digest)
@@ -131,7 +153,23 @@ def _check_header(header: Mapping[str, Any]) -> tuple[str, str]:
     return algorithm, kid
 
 
-def _principal(said: Claims) -> Principal:
+def _check_typ(header: Mapping[str, Any], tenant: Tenant) -> None:
+    """Media types are compared without case, and `application/` may be left out (RFC 7515, 4.1.9)."""
+    wanted, typ = tenant.settings.tokens.typ, header.get("typ")
+    if wanted is not None and (not isinstance(typ, str) or _media_type(typ) != _media_type(wanted)):
+        raise RefusedError(f"its `typ` {typ!r} is not {wanted!r}")
+
+
+def _media_type(typ: str) -> str:
+    return typ.lower().removeprefix("application/")
+
+
+def _principal(said: Claims, kid: str) -> Principal:
     return Principal(
-        tenant=said.tenant, user=said.user, device=said.device, expires_at_ms=round(said.expires_at_s * 1000)
+        tenant=said.tenant,
+        user=said.user,
+        device=said.device,
+        issued_at_ms=None if said.issued_at_s is None else round(said.issued_at_s * 1000),
+        expires_at_ms=round(said.expires_at_s * 1000),
+        signed_by=kid,
     )

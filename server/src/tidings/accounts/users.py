@@ -1,6 +1,8 @@
 """Users of a tenant: made by its server, by an operator, or at a first login by phone."""
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -9,9 +11,24 @@ from tidings.accounts.records import Phone, ProfileChange, User
 from tidings.accounts.rules import check_avatar, check_display_name, check_user_id, invalid
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId, new_ulid
+from tidings.kernel.ids import TenantId, UserId, hash_of, new_ulid
 
 MAX_READ = 100
+PARTS = 256
+"""Parts of a tenant's directory."""
+PARTS_AT_ONCE = 32
+
+
+class Listing(NamedTuple):
+    """A page of users. `after`: what the next page begins behind; None: this is the last."""
+
+    users: Sequence[User]
+    after: UserId | None
+
+
+class _Places(NamedTuple):
+    users: Sequence[UserId]
+    has_more: bool
 
 
 class Users:
@@ -63,6 +80,44 @@ class Users:
         if made.owner is None:
             raise TidingsError(Code.CHANGED_MEANWHILE, "The user's id was taken at this moment.")
         return await self._confirmed(tenant, made.owner), False
+
+    async def admitted(self, tenant: TenantId, user: UserId) -> User:
+        """The user of a verified credential, created if it is their first one."""
+        if (found := await self._rows.confirm(tenant, user)) is not None:
+            return found
+        now_ms = self._clock.now_ms()
+        new = User(tenant=tenant, user=user, created_at_ms=now_ms, updated_at_ms=now_ms)
+        if (await self._rows.create(new)).is_created:
+            return new
+        # another process admitted the same user between the read and the transaction
+        return await self._confirmed(tenant, user)
+
+    async def suspend(self, tenant: TenantId, user: UserId, *, is_on: bool) -> None:
+        """Refuse every credential of the user, or take that back."""
+        if not await self._rows.suspend(tenant, check_user_id(user), self._clock.now_ms(), is_on=is_on):
+            raise not_found(user)
+
+    async def list(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str = "") -> Listing:
+        """List users in the order of the directory: by part, then by id. `after`: the last of the page before."""
+        places = await self._places(tenant, after, limit, prefix)
+        found = await self.read_many(tenant, places.users)
+        users = [found[user] for user in places.users if user in found]
+        return Listing(users, places.users[-1] if places.has_more and places.users else None)
+
+    async def _places(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str) -> _Places:
+        part = 0 if after is None else hash_of(after) % PARTS
+        users: list[UserId] = []
+        while part < PARTS and len(users) < limit:
+            some = range(part, min(part + PARTS_AT_ONCE, PARTS))
+            reads = (
+                self._rows.directory(
+                    tenant, each, prefix=prefix, below=after if each == part else None, limit=limit + 1
+                )
+                for each in some
+            )
+            users.extend(user for page in await asyncio.gather(*reads) for user in page.users)
+            part, after = some[-1] + 1, None
+        return _Places(users[:limit], has_more=len(users) > limit or part < PARTS)
 
     async def by_phone(self, tenant: TenantId, phone: Phone) -> User | None:
         owner = await self._rows.owner(tenant, phone)

@@ -25,6 +25,7 @@ from tidings.notices.mark import Mark
 from tidings.notices.read import Read
 from tidings.notices.recall import Prove, Recall
 from tidings.notices.send import SendNotice
+from tidings.signs.own_rows import OwnRows
 from tidings.signs.visibility import Visibility
 
 
@@ -59,6 +60,7 @@ class Services:
     marking: Marking
     statuses: Statuses
     visibility: Visibility
+    own_rows: OwnRows
     phone: PhoneLogin
     sessions: Sessions
     users: Users

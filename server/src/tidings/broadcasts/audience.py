@@ -4,10 +4,10 @@ His profile is read only where something hangs on it: a live broadcast has a seg
 """
 
 from tidings.broadcasts.follow import Followers
-from tidings.broadcasts.model import Board, LogId, Profile, Shown, hash_of
+from tidings.broadcasts.model import Board, LogId, Profile, Shown
 from tidings.broadcasts.ports import ProfileStore
 from tidings.broadcasts.segments import Segments
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId, hash_of
 
 
 class Audience:

@@ -1,12 +1,18 @@
-"""Before a broadcast is sent: how many users it would reach, from one part of the directory. Writes nothing."""
+"""Before a broadcast is sent: how many users it would reach, from the directory. Writes nothing.
 
+A tenant with few users is counted; of a large one, one of the 256 parts is, and the rest is estimated.
+"""
+
+import asyncio
+from collections.abc import Callable
+from itertools import batched
 from math import sqrt
 from typing import NamedTuple
 
-from tidings.broadcasts.model import BUCKETS, hash_of
+from tidings.broadcasts.model import BUCKETS, Profile
 from tidings.broadcasts.ports import ProfileStore
 from tidings.broadcasts.segments import Segments
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId, hash_of
 
 _SURE = 1.96
 """Of a hundred estimates 95 have the truth between `low` and `high`."""
@@ -14,8 +20,13 @@ _NONE_SEEN = 3
 """Nobody seen in a part: up to three may be there, 95 times of a hundred."""
 
 
+_COUNTED = 40
+"""Users in the first part up to which all parts are read: about 10,000 in all."""
+_AT_ONCE = 16
+
+
 class Reach(NamedTuple):
-    """Users with a profile. `seen` of them were looked at, `met` of these would get it."""
+    """Users of the directory. `seen` of them were looked at, `met` of these would get it."""
 
     users: int
     low: int
@@ -35,16 +46,28 @@ class Estimate:
 
     async def __call__(self, tenant: TenantId, segment: str | None, /) -> Reach:
         holds = None if segment is None else (await self._segments.of(tenant, segment)).holds
-        bucket = hash_of(segment or "*") % BUCKETS
+        first = hash_of(segment or "*") % BUCKETS
+        seen, met = await self._count(tenant, first, holds)
+        if seen > _COUNTED:
+            return interval(seen, met)
+        for some in batched((part for part in range(BUCKETS) if part != first), _AT_ONCE):
+            found = await asyncio.gather(*(self._count(tenant, part, holds) for part in some))
+            seen, met = seen + sum(each[0] for each in found), met + sum(each[1] for each in found)
+        return Reach(met, met, met, seen, met)
+
+    async def _count(
+        self, tenant: TenantId, part: int, holds: Callable[[Profile], bool] | None
+    ) -> tuple[int, int]:
+        """How many users are in this part, and how many of them are meant."""
         seen = met = 0
         below: UserId | None = None
         while True:
-            page = await self._profiles.bucket(tenant, bucket, below)
+            page = await self._profiles.bucket(tenant, part, below)
             seen += len(page.profiles)
             met += sum(holds is None or holds(each) for each in page.profiles)
             below = page.below
             if below is None:
-                return interval(seen, met)
+                return seen, met
 
 
 def interval(seen: int, met: int) -> Reach:

@@ -8,14 +8,13 @@ from bisect import bisect_left as _before
 from bisect import bisect_right as _after
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from hashlib import blake2b
 from itertools import accumulate
 from operator import or_
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId, hash_of
 
 PARTS = 10_000
 """Users are spread over so many parts by their hash: a hundred to a percent."""
@@ -136,15 +135,6 @@ class Segment(Struct, frozen=True, kw_only=True):
     newest: int = 0
     version: int = 0
     updated_ms: int = 0
-
-
-def hash_of(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode(), digest_size=4).digest())
-
-
-def bucket_of(user: UserId) -> int:
-    """Of the directory."""
-    return hash_of(user) % BUCKETS
 
 
 def part_of(user_hash: int, shift: int) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tidings.chats.model import Chat, ChatType, own_row, type_of
 from tidings.delivery import rules
-from tidings.delivery.model import Flags, Last, LastState, ListCursor, Listed, Row, Shown
+from tidings.delivery.model import Flags, Last, LastState, ListCursor, Listed, Row, Shown, UnreadExplained
 from tidings.delivery.ports import Chats, FlagStore, Keys, Lists, OpeningKeys
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -80,6 +80,13 @@ class ChatList:
         [row] = await self._with_heads(chat.tenant, [row])
         [listed] = await self.listed(chat.tenant, user, [row])
         return listed
+
+    async def explain(self, chat: ChatKey, user: UserId) -> UnreadExplained:
+        """Return why the user's unread count of a chat is what it is. For members only."""
+        own_row(await self._chats.membership(chat, user))
+        row = await self._lists.row(chat, user)
+        [row] = await self._with_heads(chat.tenant, [row or Row(chat=chat.chat, known=rules.NOTHING)])
+        return rules.explained(row)
 
     async def _rows(self, tenant: TenantId, user: UserId) -> list[Row]:
         rows = await self._lists.rows(tenant, user)

@@ -163,6 +163,20 @@ class ListCursor(NamedTuple):
     chat: ChatId
 
 
+class UnreadExplained(NamedTuple):
+    """How an unread count comes about: messages up to `head`, less those up to the highest of the other marks.
+
+    `counts_after`: the name of that mark; None: the user has none of them. Each mark names the entry it comes from.
+    """
+
+    unread: int
+    head: Mark
+    read: Mark | None
+    own: Mark | None
+    joined: Mark | None
+    counts_after: Literal["read", "own", "joined"] | None
+
+
 class Progress(NamedTuple):
     """What a member list shows of a member. In a large chat, nobody's watermarks are shown: they are None."""
 

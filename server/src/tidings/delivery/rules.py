@@ -7,12 +7,12 @@ left, whose heads do not move with it. That part is held against its own sequenc
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from tidings.chats.model import Interval, may_see, visible
-from tidings.delivery.model import Joined, Mark, News, Row, Shown
+from tidings.delivery.model import Joined, Mark, News, Row, Shown, UnreadExplained
 from tidings.kernel.ids import UserId
 from tidings.messages.model import Entry, Kind
 
@@ -187,3 +187,23 @@ def unread(row: Row) -> int:
         return 0
     seen = [mark.ordinal for mark in (row.read, row.known.own, row.known.joined) if mark]
     return max(0, row.known.head.ordinal - max(seen, default=0))
+
+
+def explained(row: Row) -> UnreadExplained:
+    """Return the unread count with the marks that it is derived from."""
+    known = row.known
+    joined = None if known.joined is None else Mark(known.joined.sequence, known.joined.ordinal)
+    marks: list[tuple[Literal["read", "own", "joined"], Mark | None]] = [
+        ("read", row.read),
+        ("own", known.own),
+        ("joined", joined),
+    ]
+    seen = [(mark.ordinal, name) for name, mark in marks if mark is not None]
+    return UnreadExplained(
+        unread=unread(row),
+        head=known.head or Mark(0, 0),
+        read=row.read,
+        own=known.own,
+        joined=joined,
+        counts_after=max(seen, key=lambda each: each[0])[1] if seen else None,
+    )

@@ -4,22 +4,31 @@ Pure. Each process has its own; the promise of `settled_within_s` is for devices
 """
 
 import random
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from tidings.gateway.socket.ports import Admission, Refusal, Upgrade
 from tidings.kernel.errors import Code
+from tidings.limits.rules import place_of
 
 _TITLE = "Too many devices are connecting at once"
+_BURST_S = 5.0
+_MOST_ADDRESSES = 10_000
+"""Addresses whose upgrades are counted; the one that connected least recently is forgotten first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionOptions:
-    """`jitter_s` parts those who were told the same; `max_wait_s` is the longest anybody is told to wait."""
+    """`per_address_per_s`: for one address, with five seconds' worth at once; None: as much as for all.
+
+    `jitter_s` parts those who were told the same; `max_wait_s` is the longest anybody is told to wait.
+    """
 
     connects_per_s: float = 500.0
     burst: int = 500
+    per_address_per_s: float | None = None
     jitter_s: float = 1.0
     max_wait_s: float = 60.0
 
@@ -38,13 +47,20 @@ class ConnectBucket:
         self._filled_at = now
         self._booked_until = now
 
-    def take(self, now: float) -> int | None:
-        """None: come in. Else when to come back, in milliseconds."""
+    def take(self, now: float, *, is_reserved: bool = False) -> int | None:
+        """None: come in. Else when to come back, in milliseconds.
+
+        `is_reserved`: one burst more is kept for these, so that others can't use up what they need.
+        """
         self._fill(now)
-        if self._tokens >= 1:
+        if self._tokens >= (1 - self._options.burst if is_reserved else 1):
             self._tokens -= 1
             return None
         return self._book(now)
+
+    def is_unused(self, now: float) -> bool:
+        self._fill(now)
+        return self._tokens == self._options.burst
 
     def _fill(self, now: float) -> None:
         gained = (now - self._filled_at) * self._options.connects_per_s
@@ -66,12 +82,43 @@ def settled_within_s(clients: int, options: AdmissionOptions) -> float:
     return 1.2 * clients / options.connects_per_s + 2 * options.jitter_s
 
 
-def admission(options: AdmissionOptions, monotonic: Callable[[], float]) -> Callable[[Upgrade], Admission]:
-    """As the socket's door wants it."""
-    bucket = ConnectBucket(options, monotonic(), random.random)
+@final
+class UpgradeShares:
+    """Upgrades a second, for all and for each address.
 
-    def admit(_: Upgrade) -> Admission:
-        wait_ms = bucket.take(monotonic())
+    An address that has not connected lately draws on a reserve that busy addresses do not reach: whoever takes all
+    that there is for all keeps no newcomer out.
+    """
+
+    def __init__(self, options: AdmissionOptions, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._all = ConnectBucket(options, monotonic(), random.random)
+        self._own: AdmissionOptions | None = None
+        if options.per_address_per_s is not None:
+            rate = options.per_address_per_s
+            burst = max(1, round(rate * _BURST_S))
+            self._own = replace(options, connects_per_s=rate, burst=burst)
+        self._of_address: OrderedDict[str, ConnectBucket] = OrderedDict()
+
+    def admit(self, upgrade: Upgrade) -> Admission:
+        """Fits the listener's port `Admit`."""
+        wait_ms = self._take(place_of(upgrade.client), self._monotonic())
         return None if wait_ms is None else Refusal(503, Code.OVERLOADED, _TITLE, retry_after_ms=wait_ms)
 
-    return admit
+    def _take(self, address: str, now: float) -> int | None:
+        if self._own is None:
+            return self._all.take(now)
+        own = self._of_address.get(address)
+        if own is None:
+            own = self._of_address[address] = ConnectBucket(self._own, now, random.random)
+            if len(self._of_address) > _MOST_ADDRESSES:
+                self._of_address.popitem(last=False)
+        self._of_address.move_to_end(address)
+        is_reserved = own.is_unused(now)
+        wait_ms = own.take(now)
+        return wait_ms if wait_ms is not None else self._all.take(now, is_reserved=is_reserved)
+
+
+def admission(options: AdmissionOptions, monotonic: Callable[[], float]) -> Callable[[Upgrade], Admission]:
+    """As the socket's door wants it."""
+    return UpgradeShares(options, monotonic).admit

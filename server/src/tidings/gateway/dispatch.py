@@ -62,7 +62,7 @@ class Desk(Protocol):
 class Visit:
     """One connection's calls. It knows who calls from the moment in which `connect` was answered."""
 
-    __slots__ = ("_address", "_desk", "_dispatch", "_has_resumed", "_principal", "caller", "key", "seat")
+    __slots__ = ("_address", "_desk", "_dispatch", "_has_resumed", "caller", "key", "principal", "seat")
 
     def __init__(self, dispatch: Dispatch, address: str = "", desk: Desk | None = None) -> None:
         self._dispatch = dispatch
@@ -70,7 +70,7 @@ class Visit:
         self._desk = desk
         self._has_resumed = False
         self.seat: Seat | None = None
-        self._principal: Principal | None = None
+        self.principal: Principal | None = None
         self.caller: Caller | None = None
         self.key: DeviceKey | None = None
 
@@ -92,7 +92,7 @@ class Visit:
             raise TidingsError(Code.CREDENTIAL_INVALID, "Nobody has connected here.")
         if self._has_resumed or type(request) is not Resume:
             # the first resume belongs to `connect`, which was counted; every other one is a request of its own
-            await self._count(self._principal)
+            await self._count(self.principal)
         if self._desk is not None and self.seat is not None:
             if isinstance(request, Resume):
                 resumed = await self._desk.resume(self.seat, request, self.caller.epoch, self._charge)
@@ -130,9 +130,9 @@ class Visit:
         return Done()
 
     async def _charge(self, tokens: int) -> int | None:
-        if self._principal is None:
+        if self.principal is None:
             return None
-        return await self._dispatch.cases.rates.take_work(self._principal, tokens)
+        return await self._dispatch.cases.rates.take_work(self.principal, tokens)
 
     async def _count(self, principal: Principal | None) -> None:
         wait_ms = await self._dispatch.cases.rates.take(self._address, principal)
@@ -154,7 +154,7 @@ class Visit:
                 "The credential is not a user's.",
                 hint="Servers of a tenant use REST; a socket is one device of one user.",
             )
-        self._principal = principal
+        self.principal = principal
         self.caller = Caller(principal.tenant, principal.user, self._dispatch.epoch())
         # which device it is says the credential, if it knows; else the device; else it gets a name here
         device = principal.device or DeviceId(asked.device or new_ulid())

@@ -1,11 +1,13 @@
 """The devices that are connected to this process, and the way to them. A device is here once: the newest counts."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol, final
 
+from tidings.gateway.shares import Shares
 from tidings.gateway.socket.ports import Socket
 from tidings.gateway.traffic import Traffic
-from tidings.kernel.ids import DeviceKey
+from tidings.kernel.ids import DeviceKey, TenantId, UserId
 
 type SendAll = Callable[[Iterable[Socket], bytes], None]
 
@@ -17,25 +19,55 @@ class Connected(Protocol):
     def socket(self) -> Socket: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubOptions:
+    """Devices that one user, and one tenant, may have connected to this process."""
+
+    devices_per_user: int = 20
+    devices_per_tenant: int = 50_000
+
+
 @final
 class Hub[C: Connected]:
     """`send_all` is the listener's."""
 
-    def __init__(self, send_all: SendAll, traffic: Traffic) -> None:
+    def __init__(self, send_all: SendAll, traffic: Traffic, options: HubOptions | None = None) -> None:
         self._send_all = send_all
         self._traffic = traffic
+        self._options = options or HubOptions()
         self._here: dict[DeviceKey, C] = {}
+        self._of_user: dict[tuple[TenantId, UserId], list[DeviceKey]] = {}
+        self._of_tenant: Shares[TenantId] = Shares(self._options.devices_per_tenant)
+
+    def has_room_for(self, key: DeviceKey) -> bool:
+        """Whether the tenant may have one more device. One that is here already takes its own place."""
+        return key in self._here or self._of_tenant.held(key.tenant) < self._of_tenant.each
 
     def enter(self, key: DeviceKey, connected: C) -> C | None:
         """Who was here before as this device: he is to be told that he was replaced."""
         before = self._here.get(key)
         self._here[key] = connected
+        if before is None:
+            self._of_tenant.count(key.tenant)
+        else:
+            self._of_user[key.tenant, key.user].remove(key)
+        self._of_user.setdefault((key.tenant, key.user), []).append(key)
         return before if before is not connected else None
+
+    def surplus(self, key: DeviceKey) -> C | None:
+        """Return the user's device that has been connected longest, if the user has too many."""
+        keys = self._of_user.get((key.tenant, key.user), [])
+        return self._here[keys[0]] if len(keys) > self._options.devices_per_user else None
 
     def leave(self, key: DeviceKey, connected: C) -> None:
         """Only for itself: one that was replaced and ends later must not take the newer with it."""
         if self._here.get(key) is connected:
             del self._here[key]
+            self._of_tenant.give_back(key.tenant)
+            keys = self._of_user[key.tenant, key.user]
+            keys.remove(key)
+            if not keys:
+                del self._of_user[key.tenant, key.user]
 
     def get(self, key: DeviceKey) -> C | None:
         return self._here.get(key)

@@ -21,7 +21,9 @@ from tidings.gateway.socket.ports import Socket, Upgrade
 from tidings.gateway.states import IS_LET_IN
 from tidings.gateway.timers import Timers
 from tidings.gateway.traffic import Traffic
+from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
+from tidings.wire.errors import refusal
 from tidings.wire.frames.connecting import Connect
 
 
@@ -70,6 +72,8 @@ class Peer:
         self._shared.traffic.closed(code)
 
     def answered(self, call: Call, body: Struct) -> None:
+        if type(call.request) is Connect and self._is_one_too_many():
+            body = refusal(Code.OVERLOADED, "Too many devices of this tenant are connected here.")
         effects = self._connection.answered(call.number, body, self._shared.now())
         if type(call.request) is Connect and self._connection.state in IS_LET_IN:
             self._enter()
@@ -119,14 +123,20 @@ class Peer:
 
     def _enter(self) -> None:
         """From here on what is pushed to the device is noted; it is sent when it has resumed."""
-        if self.visit.key is None:
+        if self.visit.key is None or self.visit.principal is None:
             return
-        seat = self._seat = self.visit.seat = Seat(self.visit.key, self)
+        seat = self._seat = self.visit.seat = Seat(self.visit.key, self, self.visit.principal)
         if self._shared.routed is not None:
             self._shared.routed.entered(seat)
         before = self._shared.hub.enter(seat.key, seat)
         if before is not None:
             before.connected.close(CloseCode.REPLACED)
+        surplus = self._shared.hub.surplus(seat.key)
+        if surplus is not None:
+            surplus.connected.close(CloseCode.TOO_MANY_DEVICES)
+
+    def _is_one_too_many(self) -> bool:
+        return self.visit.key is not None and not self._shared.hub.has_room_for(self.visit.key)
 
     def _leave(self) -> None:
         seat, self._seat = self._seat, None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import Principal
+from tidings.accounts.revocations import Revocation
 from tidings.broadcasts.model import Board, LogId, Showing, View
 from tidings.delivery.model import Drained, Listed, Mark, News, PendingKey, Row
 from tidings.delivery.watermarks import Reached
@@ -46,6 +47,16 @@ class NoRates:
 class Credentials(Protocol):
     async def verify(self, bearer: str, /) -> Principal:
         """Raises `credential_invalid` or `credential_expired`; does not tell why."""
+        ...
+
+
+class Rechecks(Protocol):
+    async def recheck(self, principal: Principal, /) -> None:
+        """Raise what `verify` would raise now for the credential that gave this principal."""
+        ...
+
+    def forget(self, revocation: Revocation, /) -> None:
+        """Read again what this revocation is about."""
         ...
 
 
@@ -199,6 +210,8 @@ class Rows(Protocol):
     """The truth that positions are held against. Strong."""
 
     async def rows(self, tenant: TenantId, user: UserId) -> Sequence[Row]: ...
+
+    async def row(self, chat: ChatKey, user: UserId) -> Row | None: ...
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]: ...
 

@@ -17,6 +17,7 @@ from tidings.gateway.hub import Hub
 from tidings.gateway.leases import Leases
 from tidings.gateway.notices import InboxDesk
 from tidings.gateway.ports import InboxCases, Listing, Marking, NobodyAway, Queue, Reading, Rows, UserAway
+from tidings.gateway.pushing.chat_rows import ChatRowPusher
 from tidings.gateway.pushing.giving import Away, Giving
 from tidings.gateway.pushing.opening import Opening
 from tidings.gateway.pushing.rooms import Room, Rooms
@@ -31,7 +32,7 @@ from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.kernel.pauses import NO_PAUSES, Pauses
-from tidings.routing.model import GatewayId, Noticed, OwnRead, Push, Replaced, Ring, Word, decode
+from tidings.routing.model import GatewayId, Noticed, OwnRead, Push, Replaced, Ring, RowChanged, Word, decode
 from tidings.routing.ports import (
     Ears,
     Heard,
@@ -118,6 +119,7 @@ class Routed:
         self.leases = Leases(
             hub, world.routes, world.gateway, self.resuming.again, every_s=options.renew_every_s
         )
+        self.chat_rows = ChatRowPusher(world.rows, world.listing, hub, report)
         self.signs = Signs(world.signs, world.ears, hub, report)
         self.inboxes = _inboxes(world, report)
         self._removals: Crew[_Gone] = Crew(self._remove, _REMOVED_AT_ONCE, report)
@@ -138,6 +140,7 @@ class Routed:
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat, push.entries[-1].sequence))
         self.giving.left_before = self._left_before
+        self.leases.unheard = lambda seat, chat: self._joins.add((seat, chat, 0))
 
     def start(self) -> None:
         self._listening = self._world.ears.at_gateway(self._world.gateway, self._hear)
@@ -148,7 +151,7 @@ class Routed:
             self._listening.close()
         self.rooms.close()
         await self.giving.settled(0)
-        for part in (self.ranges, self.resuming, self._joins, self._missed, self._aways):
+        for part in (self.chat_rows, self.ranges, self.resuming, self._joins, self._missed, self._aways):
             await part.settled(0)
         await self.acks.settled(within_s)
         await self.inboxes.settled(0)
@@ -165,6 +168,7 @@ class Routed:
     def entered(self, seat: Seat) -> None:
         seat.left = lambda chat: self.rooms.leave(seat, chat)
         seat.returned = lambda chat: self._joins.add((seat, chat, 0))
+        seat.joined = lambda chat: self.chat_rows.joined(seat, chat)
         seat.stirred = lambda chat, entry: self.signs.stirred(seat, chat, entry)
 
     def left(self, seat: Seat) -> None:
@@ -244,6 +248,8 @@ class Routed:
                 self.inboxes.noticed(word)
             case OwnRead():
                 self.signs.own_read(word)
+            case RowChanged():
+                self.chat_rows.changed(word)
             case Replaced():
                 seat = self._hub.get(DeviceKey(word.tenant, word.user, word.device))
                 if seat is not None and seat.epoch < word.epoch:
@@ -262,11 +268,8 @@ class Routed:
         """Pushed to a device that has left: its route goes, and if its user has no other he is away."""
         user, device, epoch = away.addressee
         await self._remove((DeviceKey(away.chat.tenant, user, device), epoch))
-        try:
-            others = await self._world.routes.of(away.chat.tenant, [user])
-        except RoutesAwayError:
-            return
-        if away.messages and user not in others:
+        others = await self._world.routes.of(away.chat.tenant, [user])
+        if away.messages and user not in others.unknown and user not in others.found:
             await self._world.unreached.tell(away.chat, user, away.messages)
 
     async def _join(self, job: tuple[Seat, ChatId, int]) -> None:
@@ -278,13 +281,14 @@ class Routed:
         seat, chat, last = job
         place = seat.places.get(chat)
         has_left = place is not None and place.position >= last and not place.is_member
+        seat.unheard.pop(chat, None)
         if chat in seat.rooms or has_left:
             return
         try:
             await self.rooms.enter(seat, chat)
         except RoutesAwayError:
-            seat.is_routed = False
-            return
+            # Only this chat can't be heard. It is compared now and tried again by the heartbeat.
+            seat.unheard[chat] = None
         await self._compare(seat.chat(chat), [seat])
 
     async def _catch_up(self, room: Room) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol, final
 
+from tidings.accounts.model import Principal
 from tidings.gateway.pace import Pace
 from tidings.gateway.signs.looks import Looks
 from tidings.gateway.socket.ports import Socket
@@ -54,10 +55,11 @@ class Place:
     """Of one chat on one connection. `since`: the entry that let the user in last. `ahead`: what was heard of.
 
     `is_member`: as far as the device has been told. `had_room`: it listened to the chat's channel when it was told
-    that its user was taken out.
+    that its user was taken out. `has_row`: the device got the chat's row with the resume, and needs none for an entry
+    that let its user in before.
     """
 
-    __slots__ = ("ahead", "had_room", "is_member", "is_reading", "position", "since")
+    __slots__ = ("ahead", "had_room", "has_row", "is_member", "is_reading", "position", "since")
 
     def __init__(self, position: int, since: int = NOT_SEEN) -> None:
         self.position = position
@@ -65,6 +67,7 @@ class Place:
         self.ahead = 0
         self.is_member = True
         self.had_room = False
+        self.has_row = False
         self.is_reading = False
 
     @property
@@ -101,9 +104,10 @@ class Seat:
     """`epoch`: of the last route that it had here. Not routed: nobody finds it now. Not live: it resumes, and what comes meanwhile is only noted.
 
     `left`: told of a chat that its user was taken out of. `returned`: of a large one that he is in again; whoever said
-    so before may have found it still listening. `stirred`: of every entry after which somebody may see other
+    so before may have found it still listening. `joined`: of a chat that an entry let its user into, whose row the device has not got. `stirred`: of every entry after which somebody may see other
     things than before. `looks`: what it has asked to be told of; None as long as that is nothing. `ends`: leaves of
-    its user from large chats, which were pushed while it resumed.
+    its user from large chats, which were pushed while it resumed. `unheard`: large chats whose channel could not be
+    subscribed to; the heartbeat tries again.
     """
 
     __slots__ = (
@@ -114,21 +118,25 @@ class Seat:
         "is_gone",
         "is_live",
         "is_routed",
+        "joined",
         "key",
         "left",
         "looks",
         "pace",
         "places",
+        "principal",
         "returned",
         "rooms",
         "stirred",
         "told",
+        "unheard",
         "wants_again",
     )
 
-    def __init__(self, key: DeviceKey, connected: Connected) -> None:
+    def __init__(self, key: DeviceKey, connected: Connected, principal: Principal | None = None) -> None:
         self.key = key
         self.connected = connected
+        self.principal = principal or Principal(tenant=key.tenant, user=key.user, device=key.device)
         self.epoch = 0
         self.is_routed = False
         self.is_live = False
@@ -136,8 +144,10 @@ class Seat:
         self.wants_again = False
         self.places: dict[ChatId, Place] = {}
         self.rooms: dict[ChatId, None] = {}
+        self.unheard: dict[ChatId, None] = {}
         self.left: Callable[[ChatId], None] = _nowhere
         self.returned: Callable[[ChatId], None] = _nowhere
+        self.joined: Callable[[ChatId], None] = _nowhere
         self.stirred: Callable[[ChatId, Entry], None] = _unstirred
         self.looks: Looks | None = None
         self.pace: Pace | None = None
@@ -192,9 +202,13 @@ class Seat:
         place.since = entry.sequence if place.is_member else NOT_SEEN
         if not place.is_member:
             place.had_room |= chat in self.rooms
+            place.has_row = False
             self.left(chat)
-        elif place.had_room:
+            return
+        if place.had_room:
             self.returned(chat)
+        if not place.has_row:
+            self.joined(chat)
 
     def behind(self) -> list[ChatId]:
         return [chat for chat, place in self.places.items() if place.is_behind]

@@ -11,8 +11,10 @@ from typing import final
 from tidings.gateway.calls import Calls
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.drain import Drain, Drained, DrainOptions
-from tidings.gateway.hub import Hub
+from tidings.gateway.hub import Hub, HubOptions
 from tidings.gateway.peer import Peer, Shared
+from tidings.gateway.ports import Rechecks
+from tidings.gateway.revoking import Revoking
 from tidings.gateway.routed import Routed, World
 from tidings.gateway.seat import Seat
 from tidings.gateway.socket.ports import Listener, OnOpen, Report, Socket, Upgrade
@@ -27,12 +29,14 @@ type MakeListener = Callable[[OnOpen], Listener]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """What a gateway is given. Without `routed` nothing is pushed: for tests of what a device asks. `settle_s`: how long calls that are on their way have when it stops."""
+    """What a gateway is given. Without `routed` nothing is pushed, and without `rechecks` no socket is closed by a revocation: for tests of what a device asks. `settle_s`: how long calls that are on their way have when it stops."""
 
     dispatch: Dispatch
     make_listener: MakeListener
     report: Report
     routed: World | None = None
+    rechecks: Rechecks | None = None
+    hub: HubOptions = field(default_factory=HubOptions)
     measure: Measure = field(default_factory=NoMeasure)
     settle_s: float = 2.0
 
@@ -44,8 +48,9 @@ class Server:
         self.traffic = Traffic()
         self.calls = Calls(given.measure, given.report, given.dispatch.limits.user_in_flight)
         self.listener = given.make_listener(self._open)
-        self.hub: Hub[Seat] = Hub(self.listener.send_all, self.traffic)
+        self.hub: Hub[Seat] = Hub(self.listener.send_all, self.traffic, given.hub)
         self.routed = Routed(given.routed, self.hub, given.report) if given.routed else None
+        self.revoking = Revoking(self.hub, given.rechecks) if given.rechecks else None
         self._timers: Timers[Peer] = Timers(TURN_S)
         self._shared = Shared(
             dispatch=given.dispatch,

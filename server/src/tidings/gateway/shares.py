@@ -28,6 +28,10 @@ class Shares[H: Hashable]:
         self._held[holder] = held + 1
         return True
 
+    def count(self, holder: H) -> None:
+        """Take one that was granted before, whatever the holder has by now."""
+        self._held[holder] = self._held.get(holder, 0) + 1
+
     def give_back(self, holder: H) -> None:
         held = self._held.get(holder, 0)
         if held > 1:

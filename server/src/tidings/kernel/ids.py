@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from hashlib import blake2b
 from typing import Final, NamedTuple, NewType
 
 TenantId = NewType("TenantId", str)
@@ -45,6 +46,11 @@ class DeviceKey(NamedTuple):
 
 def is_user_id(text: str) -> bool:
     return len(text) <= USER_ID_CHARS and _USER_ID.fullmatch(text) is not None
+
+
+def hash_of(name: str) -> int:
+    """32 bits, the same in every process and release: rows are found by it."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=4).digest())
 
 
 def new_ulid() -> str:

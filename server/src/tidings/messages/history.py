@@ -61,8 +61,8 @@ class History:
         if found and await self._has_gone(chat, user, intervals):
             return await self.before(chat, user, before, limit)
         after = found[-1].sequence - 1 if len(found) == _bounded(limit) else 0
-        up_to = top if before is not None else (found[0].sequence if found else 0)
-        is_cut = before is not None and bool(visible(intervals, up_to, _NO_END))
+        up_to = min(top, _known_to(found, intervals))
+        is_cut = up_to == top and bool(visible(intervals, up_to, _NO_END))
         return await self._page(chat, found, (after, up_to), intervals, has_newer=is_cut)
 
     async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> Page:
@@ -212,6 +212,12 @@ def state(entry: Entry, now_ms: int) -> State:
     if entry.visible_until_ms is not None and entry.visible_until_ms <= now_ms:
         return State.EXPIRED
     return State.THERE
+
+
+def _known_to(found: Sequence[Entry], intervals: Sequence[Interval]) -> int:
+    """Up to where the log is known to reach: its newest entry found, and the entries that let the user in or out."""
+    newest, last = (found[0].sequence if found else 0), intervals[-1]
+    return max(newest, last.joined, last.removed or 0)
 
 
 def _bounded(limit: int) -> int:

@@ -6,26 +6,29 @@ one judges it anew, against a log that tells whether it stands.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from tidings.chats.model import NO_SUCH_CHAT
 from tidings.kernel.clock import Clock
 from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Appended, BesideAt, Entry, Proposal, Refusal
+from tidings.messages.past import NOTHING_READ, Past, PastKeys
 from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome
 from tidings.messages.rules import (
     ADMITTED,
     Ahead,
     NeedsConfirming,
     NeedsKeys,
+    NeedsPast,
     NeedsStanding,
     Verdict,
     judge,
     place,
+    refused,
     repeat_of,
 )
 from tidings.messages.view import NOBODY_WAITS, View
@@ -34,8 +37,9 @@ if TYPE_CHECKING:
     from tidings.messages.model import SendKey
 
 MAX_BATCH = 25
+_log = logging.getLogger(__name__)
 
-type Answer = Appended | TidingsError
+type Answer = Appended | NeedsPast | Exception
 
 
 class Told(Protocol):
@@ -57,15 +61,22 @@ class World[S](NamedTuple):
 class Waiting[S]:
     """A proposal in a lane, and how its sender hears of it."""
 
-    __slots__ = ("answer", "beside_at", "is_confirmed", "is_fresh", "proposal", "wake")
+    __slots__ = ("answer", "beside_at", "is_confirmed", "is_fresh", "past", "proposal", "wake")
 
     def __init__(self, proposal: Proposal[S], beside_at: BesideAt | None) -> None:
         self.proposal = proposal
         self.beside_at = beside_at
         self.is_fresh = False
         self.is_confirmed = False
+        self.past: Past = NOTHING_READ
         self.answer: Answer | None = None
         self.wake: asyncio.Future[None] | None = None
+
+    @property
+    def needs_after(self) -> int:
+        """The view must keep the keys above this."""
+        after = self.proposal.after
+        return NOBODY_WAITS if after is None else max(after, self.past.up_to)
 
     @property
     def is_keyed(self) -> bool:
@@ -78,26 +89,43 @@ class Waiting[S]:
 
 
 class Lane[S]:
-    def __init__(self, chat: ChatKey, world: World[S]) -> None:
+    def __init__(self, chat: ChatKey, world: World[S], past: PastKeys) -> None:
         self.chat = chat
+        self.counted = 0  # the weight that `Appends` has counted for this lane
         self.view: View[S] | None = None
         self.is_busy = False
         self._world = world
+        self._past = past
+        self._judged: Waiting[S] | None = None
         self._waiting: deque[Waiting[S]] = deque()
         self._task: asyncio.Task[None] | None = None
 
     async def append(self, proposal: Proposal[S], beside_at: BesideAt | None) -> Appended:
         waiting = Waiting(proposal, beside_at)
+        answer = await self._answer(waiting)
+        while isinstance(answer, NeedsPast):
+            # outside the queue: the chat's other senders go on while this one's past is read
+            key = proposal.draft.key
+            past = await self._past.find(self.chat, key, answer.after, answer.up_to)
+            waiting.past = Past(past.up_to, past.seen or waiting.past.seen)
+            answer = await self._answer(waiting)
+        if isinstance(answer, Appended):
+            return answer
+        raise answer or AssertionError("a lane was left without an answer")
+
+    async def _answer(self, waiting: Waiting[S]) -> Answer | None:
+        waiting.answer = waiting.wake = None
         self._waiting.append(waiting)
         try:
             await (self._wait(waiting) if self.is_busy else self._work(waiting))
         finally:
-            answer = waiting.answer
-            if answer is None:
+            if waiting.answer is None:
                 self._waiting.remove(waiting)
-        if isinstance(answer, Appended):
-            return answer
-        raise answer or AssertionError("a lane was left without an answer")
+        return waiting.answer
+
+    @property
+    def weight(self) -> int:
+        return 0 if self.view is None else self.view.weight
 
     def begin(self, first: Entry) -> None:
         """The first entry was just written by this process, so the view need not be read."""
@@ -129,9 +157,6 @@ class Lane[S]:
         try:
             while self._waiting:
                 await self._turn()
-        except Exception:
-            self._settle_all(TidingsError(Code.INTERNAL, "Something is wrong with this chat's lane."))
-            raise
         finally:
             self.is_busy = False
 
@@ -147,11 +172,21 @@ class Lane[S]:
                 await self._learn(view, *in_need)
         except TidingsError as error:
             self._settle_all(error)
+        except Exception as error:  # noqa: BLE001 - a defect of one proposal must not reach the others' senders
+            self._settle_defect(error)
+        finally:
+            self._judged = None
+
+    def _settle_defect(self, error: Exception) -> None:
+        """Raise an unforeseen error to the sender whose proposal caused it; if none did, to all as `internal`."""
+        if self._judged is not None:
+            self._settle(self._judged, error)
+            return
+        _log.error("a turn of a chat's lane failed", exc_info=error)
+        self._settle_all(TidingsError(Code.INTERNAL, "Something is wrong with this chat's lane."))
 
     def _needed_after(self) -> int:
-        return min(
-            (w.proposal.after for w in self._waiting if w.proposal.after is not None), default=NOBODY_WAITS
-        )
+        return min((waiting.needs_after for waiting in self._waiting), default=NOBODY_WAITS)
 
     async def _fill(self) -> View[S]:
         """A cold view: the head first. What is read of the senders after it is then as of this head or later."""
@@ -169,7 +204,9 @@ class Lane[S]:
             waiting = self._waiting[len(batch)]
             if batch and (waiting.is_alone or batch[0].is_alone):
                 break
-            verdict = judge(view, keys, waiting.proposal, is_fresh=waiting.is_fresh)
+            self._judged = waiting
+            verdict = judge(view, keys, waiting.proposal, is_fresh=waiting.is_fresh, past=waiting.past)
+            self._judged = None
             if self._settles(waiting, verdict):
                 continue
             if verdict is not ADMITTED:
@@ -180,7 +217,7 @@ class Lane[S]:
 
     def _settles(self, waiting: Waiting[S], verdict: Verdict) -> bool:
         match verdict:
-            case Appended():
+            case Appended() | NeedsPast():
                 self._settle(waiting, verdict)
             case Refusal(code) if not waiting.is_keyed or code is Code.KEY_CONFLICT:
                 self._settle(waiting, refused(code))
@@ -227,13 +264,14 @@ class Lane[S]:
             waiting.is_confirmed = True
 
     async def _commit(self, view: View[S], batch: list[Waiting[S]]) -> None:
-        entries = self._place(view, [w.proposal for w in batch])
-        first = batch[0]
+        entries = self._place(view, batch)
+        self._judged = first = batch[0]
         try:
             beside = first.beside_at and first.beside_at(entries[0].sequence)
         except TidingsError as error:
             await self._refuse_change(view, first, error)
             return
+        self._judged = None
         try:
             outcome = await self._world.log.append(self.chat, entries, beside, is_keyed=first.is_keyed)
         except TidingsError as error:
@@ -270,11 +308,12 @@ class Lane[S]:
         if self._world.told is not None:
             self._world.told(self.chat, entries)
 
-    def _place(self, view: View[S], proposals: list[Proposal[S]]) -> list[Entry]:
+    def _place(self, view: View[S], batch: list[Waiting[S]]) -> list[Entry]:
         """Sealed for the place they get: at another place the content is sealed anew."""
         world, now_ms, ordinal = self._world, self._world.clock.now_ms(), view.ordinal
         entries: list[Entry] = []
-        for sequence, proposal in enumerate(proposals, view.head + 1):
+        for sequence, waiting in enumerate(batch, view.head + 1):
+            self._judged, proposal = waiting, waiting.proposal
             content = proposal.sealed_for(self.chat, sequence)
             entry = place(
                 proposal.draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=world.epoch()
@@ -304,20 +343,3 @@ class Lane[S]:
     def _settle_all(self, error: TidingsError) -> None:
         for waiting in list(self._waiting):
             self._settle(waiting, error)
-
-
-def refused(code: Code) -> TidingsError:
-    """A key's row keeps the code of whatever a change was refused for; the words were for the first try."""
-    return TidingsError(code, _REASONS.get(code, "This was refused before, under the same key."))
-
-
-_REASONS = {
-    Code.KEY_CONFLICT: "A message with this key was sent before, with other content.",
-    Code.AFTER_ABOVE_HEAD: "`after` lies above everything that was ever committed in this chat.",
-    Code.CATCH_UP_FIRST: "`after` lies too far back: read what came since, then send again.",
-    Code.CHAT_NOT_FOUND: NO_SUCH_CHAT,
-    Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
-    Code.FORBIDDEN: "The sender may not do this in this chat.",
-    Code.BLOCKED: "One of the two has blocked the other.",
-    Code.CHANGED_MEANWHILE: "What was to be changed has changed meanwhile: read it again.",
-}

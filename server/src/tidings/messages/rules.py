@@ -4,11 +4,13 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final
 
-from tidings.kernel.errors import Code
+from tidings.chats.model import NO_SUCH_CHAT
+from tidings.kernel.errors import Code, TidingsError
 from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal, Refusal, Seen, SendKey
-from tidings.messages.view import View
+from tidings.messages.past import NOTHING_READ, Past
+from tidings.messages.view import KEYS_KEPT, View
 
-MAX_BACK: Final = 10_000
+MAX_BACK: Final = 1_000
 """How far back `after` may lie before the client must catch up first."""
 
 
@@ -22,6 +24,14 @@ class NeedsKeys:
     """The view does not reach back to where the client stood."""
 
     after: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsPast:
+    """The client stood further back than a view reaches: the keys of (after, up_to] are to be read for it alone."""
+
+    after: int
+    up_to: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +54,42 @@ class Admitted:
     pass
 
 
-type Verdict = Appended | Refusal | Ahead | NeedsKeys | NeedsStanding | NeedsConfirming | Twin | Admitted
+type Verdict = (
+    Appended | Refusal | Ahead | NeedsKeys | NeedsPast | NeedsStanding | NeedsConfirming | Twin | Admitted
+)
 
 AHEAD, NEEDS_STANDING, NEEDS_CONFIRMING = Ahead(), NeedsStanding(), NeedsConfirming()
 TWIN, ADMITTED = Twin(), Admitted()
 
 
-def judge[S](view: View[S], before: Container[SendKey], proposal: Proposal[S], *, is_fresh: bool) -> Verdict:
+def judge[S](
+    view: View[S],
+    before: Container[SendKey],
+    proposal: Proposal[S],
+    *,
+    is_fresh: bool,
+    past: Past = NOTHING_READ,
+) -> Verdict:
     """The duplicate check comes before the membership check: who was removed after his message got in still hears so.
 
-    `is_fresh`: the view was read to the head after the proposal came in.
+    `is_fresh`: the view was read to the head after the proposal came in. `past`: what was read for this proposal
+    alone, below the view.
     """
     key = proposal.draft.key
-    seen = view.find(key)
+    seen = view.find(key) or past.seen
     if seen is not None:
         return repeat_of(seen, proposal.draft)
     if key in before:
         return TWIN
-    after = _judge_after(view, proposal.after, is_fresh=is_fresh)
-    if after is None or isinstance(after, Refusal):
+    after = _judge_after(view, proposal.after, past.up_to, is_fresh=is_fresh)
+    if after is None or isinstance(after, Refusal | NeedsPast):
         standing = _judge_standing(view, proposal, is_fresh=is_fresh)
         return standing if after is None else _unless_a_stranger(after, standing)
     return after
 
 
-def _unless_a_stranger(after: Refusal, standing: Verdict) -> Verdict:
-    """Where the log stands is for those to hear who know of the chat."""
+def _unless_a_stranger(after: Refusal | NeedsPast, standing: Verdict) -> Verdict:
+    """Only users who know of the chat are told where its log stands, or have its past read."""
     is_known = standing is ADMITTED or (
         isinstance(standing, Refusal) and standing.code is not Code.CHAT_NOT_FOUND
     )
@@ -83,14 +103,19 @@ def repeat_of(seen: Seen, draft: Draft) -> Appended | Refusal:
     return Appended(seen.sequence, is_repeat=True)
 
 
-def _judge_after[S](view: View[S], after: int | None, *, is_fresh: bool) -> Verdict | None:
+def _judge_after[S](
+    view: View[S], after: int | None, read_up_to: int, *, is_fresh: bool
+) -> Refusal | Ahead | NeedsKeys | NeedsPast | None:
     if after is None:
         return None
     if after > view.head:
         return Refusal(Code.AFTER_ABOVE_HEAD) if is_fresh else AHEAD
     if view.head - after > MAX_BACK:
         return Refusal(Code.CATCH_UP_FIRST)
-    return NeedsKeys(after) if after < view.floor else None
+    after = max(after, read_up_to)
+    if after >= view.floor:
+        return None
+    return NeedsKeys(after) if view.head - after <= KEYS_KEPT else NeedsPast(after, view.head)
 
 
 def _judge_standing[S](view: View[S], proposal: Proposal[S], *, is_fresh: bool) -> Verdict:
@@ -128,3 +153,20 @@ def place(
         users=draft.users,
         member_count=draft.member_count,
     )
+
+
+def refused(code: Code) -> TidingsError:
+    """A key's row keeps the code of whatever a change was refused for; the words were for the first try."""
+    return TidingsError(code, _REASONS.get(code, "This was refused before, under the same key."))
+
+
+_REASONS = {
+    Code.KEY_CONFLICT: "A message with this key was sent before, with other content.",
+    Code.AFTER_ABOVE_HEAD: "`after` lies above everything that was ever committed in this chat.",
+    Code.CATCH_UP_FIRST: "`after` lies too far back: read what came since, then send again.",
+    Code.CHAT_NOT_FOUND: NO_SUCH_CHAT,
+    Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
+    Code.FORBIDDEN: "The sender may not do this in this chat.",
+    Code.BLOCKED: "One of the two has blocked the other.",
+    Code.CHANGED_MEANWHILE: "What was to be changed has changed meanwhile: read it again.",
+}

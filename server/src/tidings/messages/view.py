@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from tidings.kernel.ids import UserId
 from tidings.messages.model import CHANGES_STANDING, Entry, Seen, SendKey
 
-KEYS_KEPT = 512
+KEYS_KEPT = 64
+"""Nearly every `after` lies within so many entries of the head. What lies further back is read."""
 NOBODY_WAITS = 10**15
 
 
@@ -36,6 +37,11 @@ class View[S]:
         self.standing_asked_after = newest.sequence
         self._confirmed: set[UserId] = set()
         self._keys: dict[SendKey, Seen] = {newest.key: Seen(newest.sequence, newest.fingerprint)}
+
+    @property
+    def weight(self) -> int:
+        """How many keys and standings the view holds: what its memory grows with."""
+        return len(self._keys) + len(self.standings)
 
     def find(self, key: SendKey) -> Seen | None:
         return self._keys.get(key)

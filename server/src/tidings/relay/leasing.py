@@ -4,7 +4,7 @@ Nobody's wall clock counts. A lease is over when its counter did not move for `l
 holder gives it up, unasked, when it could not renew it for as long on its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -44,26 +44,44 @@ class Leasing:
     lease_s: float
     _watched: dict[ShardId, _Watched] = field(default_factory=dict)
     _held: dict[ShardId, _Held] = field(default_factory=dict)
+    _finished: dict[ShardId, Lease] = field(default_factory=dict)
 
     @property
     def held(self) -> Sequence[ShardId]:
         return tuple(self._held)
 
-    async def claim(self, shards: Sequence[Shard]) -> Claimed | None:
-        """Looks at all leases and takes at most one."""
+    async def claims(self, shards: Sequence[Shard], limit: int) -> AsyncIterator[Claimed]:
+        """Read the leases once, then take up to `limit` that are free, or one that another process holds.
+
+        Ends early where another process was quicker: the leases have changed since they were read.
+        """
         by_id = {shard.id: shard for shard in shards}
-        parents = {shard.parent for shard in shards if shard.parent is not None}
-        leases = await self.store.read(by_id.keys() | parents)
+        leases = await self._read(shards)
         self._watch(leases)
         open_ = rules.may_begin(shards, leases)
-        over = [shard for shard in open_ if self._is_over(shard)]
-        wanted = rules.to_claim(self.me, open_, leases, over)
-        if wanted is None or wanted in self._held:
-            return None
-        taken = await self._take(wanted, leases.get(wanted))
-        is_first = wanted not in leases
-        has_gap = is_first and rules.has_gap(by_id[wanted], shards, leases)
-        return None if taken is None else Claimed(taken, has_gap, wanted in over)
+        over = {shard for shard in open_ if self._is_over(shard)}
+        for _ in range(limit):
+            wanted = rules.to_claim(self.me, open_, leases, over)
+            if wanted is None or wanted in self._held:
+                return
+            has_gap = wanted not in leases and rules.has_gap(by_id[wanted], shards, leases)
+            taken = await self._take(wanted, leases.get(wanted))
+            if taken is None:
+                return
+            leases[wanted] = taken
+            yield Claimed(taken, has_gap, wanted in over)
+            if wanted not in over:
+                return
+            over.discard(wanted)
+
+    async def _read(self, shards: Sequence[Shard]) -> dict[ShardId, Lease]:
+        """A finished lease stays finished: of a day's shards most are, and they are not read again."""
+        parents = {shard.parent for shard in shards if shard.parent is not None}
+        wanted = {shard.id for shard in shards} | parents
+        known = {shard: lease for shard, lease in self._finished.items() if shard in wanted}
+        leases = {**known, **await self.store.read(wanted - known.keys())}
+        self._finished = {shard: lease for shard, lease in leases.items() if lease.is_finished}
+        return leases
 
     async def renew(self, shard: ShardId, checkpoint: str | None) -> bool:
         """False: it is mine no longer, and the checkpoint was not moved. Raises `AwayError`."""

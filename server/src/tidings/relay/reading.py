@@ -18,10 +18,13 @@ type Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Between two reads of a shard at least `busy_s`, `idle_s` after an empty one; longer and longer while it fails."""
+    """Wait at least `busy_s` between two reads of a shard, twice as long after each empty one, up to `idle_s`.
+
+    An empty read is charged as well. While reads fail, the wait grows to `longest_s`.
+    """
 
     busy_s: float = 0.4
-    idle_s: float = 0.5
+    idle_s: float = 5.0
     longest_s: float = 20.0
 
 
@@ -48,6 +51,8 @@ class Reading:
     _was_at_end: bool = False
     """Of this iterator: there was nothing that it could have missed."""
     _failures: int = 0
+    _empties: int = 0
+    """Reads without a record, one after the other."""
 
     async def run(self) -> None:
         """Until the end of the shard."""
@@ -74,7 +79,8 @@ class Reading:
         self._was_at_end = not page.records
         self.is_done = page.iterator is None
         self.is_at_end = self.is_done or not page.records
-        return self.pace.busy_s if page.records else self.pace.idle_s
+        self._empties = 0 if page.records else self._empties + 1
+        return rules.backoff_s(self.pace.busy_s, self.pace.idle_s, self._empties)
 
     async def _page(self) -> Page:
         if self._iterator is None:
@@ -96,6 +102,6 @@ class Reading:
         self._iterator, self._was_at_end = None, False
 
     def _after_failure(self) -> float:
-        longest = rules.backoff_s(self.pace.idle_s, self.pace.longest_s, self._failures)
+        longest = rules.backoff_s(self.pace.busy_s, self.pace.longest_s, self._failures)
         self._failures += 1
         return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing

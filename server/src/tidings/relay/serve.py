@@ -90,7 +90,9 @@ class Relay:
     async def run(self) -> None:
         """Until it is cancelled; then `stop` hands on what it has. Raises what nobody foresaw."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._again_and_again(self.tend, lambda: self.times.tend_s))
+            # a task of its own: claims may take longer than a lease lasts
+            tasks.create_task(self._again_and_again(self.renew, lambda: self.times.tend_s))
+            tasks.create_task(self._again_and_again(self.claim, lambda: self.times.tend_s))
             tasks.create_task(self._again_and_again(self.check, lambda: self.times.round_s))
 
     async def stop(self) -> None:
@@ -103,20 +105,24 @@ class Relay:
                 _log.warning("a lease was not released, others wait for its end: %s", error)
 
     async def tend(self) -> None:
-        """Renews, drops what is lost, hands on what is finished; claims what is free, and of others' at most one."""
-        for shard in tuple(self._works):
-            await self._keep(shard)
+        """Renew, then claim, once."""
+        await self.renew()
+        await self.claim()
+
+    async def renew(self) -> None:
+        """Renew all leases concurrently, drop those that are lost, release those of finished shards."""
+        outcomes = await asyncio.gather(*map(self._keep, tuple(self._works)), return_exceptions=True)
+        for failed in filter(None, outcomes):
+            raise failed
+
+    async def claim(self) -> None:
+        """Claim free shards, and at most one that another process holds. Reads the leases once."""
         await self._discover()
         await self._let_go_of_the_vanished()
-        for _ in range(_CLAIMS_AT_ONCE):
-            claimed = await self.leasing.claim(self._shards)
-            if claimed is None:
-                return
+        async for claimed in self.leasing.claims(self._shards, _CLAIMS_AT_ONCE):
             if claimed.has_gap:
                 self._trimmed(claimed.lease.shard)
             self._begin(claimed.lease)
-            if not claimed.was_free:
-                return
 
     @property
     def held(self) -> int:
@@ -152,6 +158,8 @@ class Relay:
             is_mine = await self.leasing.renew(shard, checkpoint)
         except AwayError:
             is_mine = self.leasing.is_held(shard)
+        if self._works.get(shard) is not work:
+            return  # it vanished from the stream while it was renewed, and `claim` has let it go
         if not is_mine:
             self.counts.lost += 1
             self.leasing.drop(shard)

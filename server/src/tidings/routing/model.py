@@ -3,7 +3,7 @@
 Entries go sealed, as they are stored: a gateway opens them for its devices, nobody on the way can.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, NewType
 
 import msgspec
@@ -19,6 +19,18 @@ GatewayId = NewType("GatewayId", str)
 
 class RoutesAwayError(Exception):
     """Redis did not answer, or nobody knows whether it did what was asked."""
+
+
+class Answers[K, V](NamedTuple):
+    """What a look-up of many keys found out, key by key. Each shard of Redis answers or fails by itself.
+
+    `found` holds the keys that exist. `unknown` holds the keys whose shard did not answer: nothing is known about them,
+    which is not the same as "not there". `why` is the first failure in words, empty if every key was answered.
+    """
+
+    found: Mapping[K, V]
+    unknown: frozenset[K] = frozenset()
+    why: str = ""
 
 
 class Route(NamedTuple):
@@ -96,6 +108,15 @@ class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
     devices: tuple[Addressee, ...]
 
 
+class RowChanged(Struct, frozen=True, array_like=True, tag="row_changed", gc=False):
+    """A user muted, pinned or archived a chat on one device: their connected devices get the row."""
+
+    tenant: TenantId
+    user: UserId
+    chat: ChatId
+    devices: tuple[Addressee, ...]
+
+
 class Noticed(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
     """A user's inbox changed, by these notices among others: who looks at it reads it anew. `has_more`: not all are named."""
 
@@ -115,7 +136,7 @@ class LogMoved(Struct, frozen=True, array_like=True, tag="log_moved", gc=False):
     amended: tuple[str, ...] = ()
 
 
-type Word = Push | Ring | Replaced | OwnRead | Noticed | LogMoved
+type Word = Push | Ring | Replaced | OwnRead | RowChanged | Noticed | LogMoved
 """What is said to a gateway."""
 
 

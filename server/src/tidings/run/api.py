@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NoReturn
 
+from tidings.accounts.credentials import Credentials
 from tidings.accounts.phone import PhoneLogin
+from tidings.accounts.revocations import Revocation, RevocationWatch
+from tidings.accounts.store.revocations import DynamoRevocations
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
@@ -40,7 +43,7 @@ from tidings.run.options import (
 )
 from tidings.run.people import People, people_of, phone_login
 from tidings.run.settings import Settings, production
-from tidings.run.signs import telling, visibility
+from tidings.run.signs import own_rows, telling, visibility
 from tidings.signs.telling import Telling
 
 log = logs.get(__name__)
@@ -50,7 +53,7 @@ BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets, allowed
 
 def run_api(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("api", process_options(settings), lambda host: compose(settings, host))
+    run("api", process_options(settings, "api"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
@@ -87,8 +90,10 @@ class Joined:
         epoch = self.engines.epoch
         cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
         people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
+        credentials = credentials_of(self.accounts, people)
+        self._watch(credentials)
         return Services(
-            credentials=credentials_of(self.accounts, people),
+            credentials=credentials,
             chats=cases.manage,
             look=Look(DynamoShelf(client, cases.rows)),
             send=cases.send,
@@ -98,6 +103,7 @@ class Joined:
             marking=lists.marking,
             statuses=lists.statuses,
             visibility=visibility(client, self.engines.redis.it, self.host.clock),
+            own_rows=own_rows(self.engines.redis.it),
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
@@ -105,6 +111,14 @@ class Joined:
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
+
+    def _watch(self, credentials: Credentials) -> None:
+        async def heard(revocations: Sequence[Revocation]) -> None:
+            for each in revocations:
+                credentials.forget(each)
+
+        watch = RevocationWatch(DynamoRevocations(self.engines.dynamo.it), self.host.clock, heard)
+        _ = self.host.tasks.spawn("revocations", watch.keep())
 
     def _notices(self) -> NoticeServices:
         engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices

@@ -31,7 +31,7 @@ BUILDS = (*wiring.BUILDS, otlp_headers)
 
 def run_delivery(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("delivery", process_options(settings), lambda host: compose(settings, host))
+    run("delivery", process_options(settings, "delivery"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from tidings.accounts.credentials import Credentials
+from tidings.accounts.revocations import Heard, RevocationWatch
+from tidings.accounts.store.revocations import DynamoRevocations
 from tidings.delivery.store import DynamoLists, DynamoPending
 from tidings.gateway.admission import admission
 from tidings.gateway.dispatch import Dispatch
@@ -42,7 +45,7 @@ from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
 from tidings.run.settings import Settings, production
 from tidings.run.signs import sign_world, telling
-from tidings.run.sockets import admission_options, listen_options, open_enough_files
+from tidings.run.sockets import admission_options, hub_options, listen_options, open_enough_files
 from tidings.wire.bounds import MAX_FRAME_BYTES
 from tidings.wire.close_codes import CloseCode, reason
 
@@ -96,7 +99,7 @@ def routing(settings: Settings) -> RoutedOptions:
         renew_every_s=given.renew_every_s,
         ack_within_s=given.ack_within_s,
         broadcast_spread_s=settings.notices.broadcast_spread_s,
-        resume=ResumeOptions(at_once=given.resumes_at_once, tails=tails),
+        resume=ResumeOptions(at_once=given.resumes_at_once, tenant_share=given.tenant_share, tails=tails),
         ranges=RangeOptions(tail=given.tail_entries),
     )
 
@@ -106,7 +109,7 @@ BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing, *production.G
 
 def run_gateway(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("gateway", process_options(settings), lambda host: compose(settings, host))
+    run("gateway", process_options(settings, "gateway"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
@@ -122,7 +125,10 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
         export(host.metrics, made)
         return made
 
-    edge = SocketServer(server, leaving(settings), host.tasks, stop_s=settings.process.stop_s)
+    def watch(heard: Heard) -> RevocationWatch:
+        return RevocationWatch(DynamoRevocations(engines.dynamo.it), host.clock, heard)
+
+    edge = SocketServer(server, leaving(settings), host.tasks, watch=watch, stop_s=settings.process.stop_s)
     return [*engines.components, accounts, publisher, gains, edge]
 
 
@@ -139,7 +145,8 @@ class Joined:
 
     def server(self) -> Server:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
-        cases = self._cases()
+        credentials = self._credentials()
+        cases = self._cases(credentials)
         limits = Limits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
         return Server(
             Serving(
@@ -148,21 +155,27 @@ class Joined:
                 ),
                 make_listener=self._listener,
                 routed=self._routed(cases),
+                rechecks=credentials,
+                hub=hub_options(self.settings.gateway),
                 report=_report,
                 measure=SocketCalls(self.host.metrics),
                 settle_s=_SETTLE_S,
             )
         )
 
-    def _cases(self) -> UseCases:
+    def _credentials(self) -> Credentials:
+        client, keys = self.engines.dynamo.it, self.engines.keys.it
+        people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
+        return credentials_of(self.accounts, people)
+
+    def _cases(self, credentials: Credentials) -> UseCases:
         client, keys = self.engines.dynamo.it, self.engines.keys.it
         told = publishing.told(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = wiring.use_cases(client, keys, self.host.clock, told, self.lists.directs, epoch=epoch)
-        people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
         limiter = wiring.limiter(self.settings, self.engines.redis.it, self.host)
         return UseCases(
-            credentials=credentials_of(self.accounts, people),
+            credentials=credentials,
             send=cases.send,
             change=cases.change,
             history=cases.history,

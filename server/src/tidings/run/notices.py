@@ -41,7 +41,7 @@ _TUNING = ConsumerTuning(lane=LaneTuning(max_batch_records=5, max_queued_records
 
 def run_notices(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("notices", process_options(settings), lambda host: compose(settings, host))
+    run("notices", process_options(settings, "notices"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:

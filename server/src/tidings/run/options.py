@@ -56,7 +56,18 @@ def _fault(settings: Settings, build: Build) -> str:
     return ""
 
 
-def process_options(settings: Settings) -> ProcessOptions:
+ADMIN_PORTS = {"api": 9500, "gateway": 9600, "delivery": 9700, "relay": 9710, "notices": 9720}
+"""Where Prometheus finds each process if `process.admin_port` is unset. `--processes` takes the numbers that follow."""
+
+
+def admin_options(settings: Settings, kind: str) -> AdminOptions:
+    life = settings.process
+    if life.admin_port is None:
+        return AdminOptions(host=life.admin_host, port=ADMIN_PORTS[kind], may_move=True)
+    return AdminOptions(host=life.admin_host, port=life.admin_port)
+
+
+def process_options(settings: Settings, kind: str) -> ProcessOptions:
     told, life = settings.telemetry, settings.process
     return ProcessOptions(
         logs=LogOptions(format=told.log_format, level=told.log_level, library_level=told.library_log_level),
@@ -66,7 +77,7 @@ def process_options(settings: Settings) -> ProcessOptions:
             ratio=told.trace_ratio,
             queue_spans=told.trace_queue_spans,
         ),
-        admin=AdminOptions(host=life.admin_host, port=life.admin_port),
+        admin=admin_options(settings, kind),
         stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
         watchdog=WatchdogOptions(warn_s=life.loop_warn_s, exit_s=life.loop_exit_s),
         clock=_clock(settings),

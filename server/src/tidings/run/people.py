@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidings.accounts import phone, sessions
 from tidings.accounts.access import Access
+from tidings.accounts.admission import KEEP, Admission
 from tidings.accounts.live import LiveSessions
 from tidings.accounts.outbox import Courier, Outbox
 from tidings.accounts.phone import PhoneLogin
@@ -36,6 +37,7 @@ class People:
     sessions: Sessions
     live: LiveSessions
     access: Access
+    admission: Admission
 
 
 @asynccontextmanager
@@ -52,11 +54,14 @@ def people_of(settings: Settings, client: Client, clock: Clock, kms: Kms, keys: 
     signing = SigningRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
     access = Access(signing, clock, wanted.access_life_s)
     world = sessions.World(rows=rows, users=user_rows, access=access, keys=keys, clock=clock)
+    users = Users(user_rows, clock)
+    admission = Admission(users, clock, replace(KEEP, fresh_s=wanted.user_check_s))
     return People(
-        users=Users(user_rows, clock),
-        sessions=Sessions(world, wanted.session_idle_days * _DAY_S),
-        live=LiveSessions(rows, user_rows, clock, kept_s=wanted.session_check_s),
+        users=users,
+        sessions=Sessions(world, wanted.session_idle_days * _DAY_S, wanted.session_max_days * _DAY_S),
+        live=LiveSessions(rows, admission, clock, kept_s=wanted.session_check_s),
         access=access,
+        admission=admission,
     )
 
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 
-from tidings.run.options import cursor_secrets
+from tidings.run.options import admin_options, cursor_secrets
 from tidings.run.settings import Settings
 
 _COMMAND = (sys.executable, "-c", "from tidings.run.processes import run_child; run_child()", "run")
@@ -59,26 +59,40 @@ def _place(kind: str, settings: Settings) -> tuple[str, int]:
     return section.host, section.port
 
 
-def _reserved(place: tuple[str, int]) -> socket.socket:
+def _reserved(place: tuple[str, int], *, shares: bool = True) -> socket.socket:
     """Bound and not listening: keeps the port for the children, and picks one if any will do."""
     family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if shares:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     held.bind(place)
     return held
 
 
 def _environment(kind: str, settings: Settings, port: int, number: int) -> Mapping[str, str]:
-    admin_port = settings.process.admin_port
     given = {
         **os.environ,
         f"TIDINGS_{kind.upper()}_PORT": str(port),
         f"TIDINGS_{kind.upper()}_SHARES_PORT": "true",
-        "TIDINGS_PROCESS_ADMIN_PORT": str(admin_port + number if admin_port else 0),
+        "TIDINGS_PROCESS_ADMIN_PORT": str(_admin_port(kind, settings, number)),
     }
     if not cursor_secrets(settings):
         given["TIDINGS_API_CURSOR_SECRET"] = _COMMON_SECRET
     return given
+
+
+def _admin_port(kind: str, settings: Settings, number: int) -> int:
+    """The first one's port and the numbers that follow. A default that is taken gives way to any free port."""
+    admin = admin_options(settings, kind)
+    if not admin.port:
+        return 0
+    port = admin.port + number
+    if admin.may_move:
+        try:
+            _reserved((admin.host, port), shares=False).close()
+        except OSError:
+            return 0
+    return port
 
 
 _COMMON_SECRET = secrets.token_urlsafe(32)

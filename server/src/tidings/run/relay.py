@@ -46,7 +46,7 @@ BUILDS = (*wiring.BUILDS, otlp_headers)
 
 def run_relay(settings: Settings) -> NoReturn:
     refuse_faulty(settings, BUILDS)
-    run("relay", process_options(settings), lambda host: compose(settings, host))
+    run("relay", process_options(settings, "relay"), lambda host: compose(settings, host))
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
@@ -93,7 +93,7 @@ def join(settings: Settings, host: Host, engines: wiring.Engines, beside: Beside
         clock=host.clock,
         tell=Telling(),
         times=Times(lease_s=given.lease_s, discover_s=given.discover_s, max_waiting=given.max_waiting),
-        pace=Pace(busy_s=given.read_every_s, idle_s=given.read_every_s),
+        pace=Pace(busy_s=given.read_every_s, idle_s=given.idle_every_s),
         pauses=host.pauses,
     )
 

@@ -17,6 +17,7 @@ from tidings.platform.telemetry import logs
 from tidings.routing.store import RedisLine, RedisPresence, RedisRoutes
 from tidings.run.held import Held
 from tidings.run.settings import Settings
+from tidings.signs.own_rows import OwnRows
 from tidings.signs.telling import Telling
 from tidings.signs.visibility import Visibility
 from tidings.signs.watching import Watching
@@ -57,6 +58,10 @@ def watching(client: Client, redis: Redis, clock: Clock) -> Watching:
 def visibility(client: Client, redis: Redis, clock: Clock) -> Visibility:
     line, routes = RedisLine(redis), RedisRoutes(redis, lease_s=_NO_LEASE_S)
     return Visibility(watching(client, redis, clock), line, routes)
+
+
+def own_rows(redis: Redis) -> OwnRows:
+    return OwnRows(RedisLine(redis), RedisRoutes(redis, lease_s=_NO_LEASE_S))
 
 
 def telling(settings: Settings, redis: Held[Redis], host: Host) -> Held[Telling]:

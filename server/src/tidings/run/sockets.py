@@ -7,6 +7,7 @@ import resource
 import ssl
 
 from tidings.gateway.admission import AdmissionOptions
+from tidings.gateway.hub import HubOptions
 from tidings.gateway.socket.options import ListenOptions, Network, TcpOptions, UpgradeRules
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.origins import Origins
@@ -32,7 +33,9 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
         slow_close_code=slow_close_code,
         slow_close_reason=slow_close_reason,
         max_connections=given.max_connections,
+        max_connections_per_address=given.max_connections_per_address,
         max_handshakes=given.max_handshakes,
+        max_handshakes_per_address=given.max_handshakes_per_address,
         handshake_s=given.handshake_s,
         linger_s=given.linger_s,
         compresses=given.compression == "deflate",
@@ -40,7 +43,18 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
 
 
 def admission_options(given: GatewaySettings) -> AdmissionOptions:
-    return AdmissionOptions(connects_per_s=given.connects_per_s, burst=given.connect_burst)
+    return AdmissionOptions(
+        connects_per_s=given.connects_per_s,
+        burst=given.connect_burst,
+        per_address_per_s=given.connects_per_s_per_address,
+    )
+
+
+def hub_options(given: GatewaySettings) -> HubOptions:
+    return HubOptions(
+        devices_per_user=given.max_devices_per_user,
+        devices_per_tenant=max(1, int(given.max_connections * given.tenant_share)),
+    )
 
 
 def open_enough_files(given: GatewaySettings) -> None:

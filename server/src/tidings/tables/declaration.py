@@ -165,6 +165,8 @@ TENANTS = Table(
         accounts.DATA_KEY,
         accounts.ONE_TIME_CODE,
         accounts.INSTALLATION,
+        accounts.LISTED_TENANT,
+        accounts.REVOCATION,
     ),
     ttl=Ttl("ttl", "one-time codes, minutes; nothing else here carries it"),
     backup=Backup.CRITICAL,

@@ -79,11 +79,17 @@ type Audience = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class TokenSettings(Struct, frozen=True, kw_only=True):
-    """What users' tokens of this tenant must be like. Keys are registered, or published at the JWKS URL, or both."""
+    """What users' tokens of this tenant must be like. Keys are registered, or published at the JWKS URL, or both.
+
+    `issuer` and `typ`, where set, must be the token's `iss` and the `typ` of its header. An identity provider that
+    signs other tokens with the same key, or serves several companies, needs them.
+    """
 
     audiences: Annotated[tuple[Audience, ...], Meta(min_length=1, max_length=16)] = ("tidings",)
     jwks_url: Annotated[str, Meta(max_length=1024, pattern=r"^https?://[!-~]+$")] | None = None
     skew_s: Annotated[int, Meta(ge=0, le=300)] = 60
+    issuer: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    typ: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
 
 
 class Rate(Struct, frozen=True, kw_only=True):

@@ -46,6 +46,10 @@ class TenantStore(Protocol):
         """Strong."""
         ...
 
+    async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:
+        """List ids of tenants in order, from behind `after` on. May be a second behind."""
+        ...
+
     async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
         """Atomic, if the version is still this one; it is one higher then. False: it is not, or is not there."""
         ...

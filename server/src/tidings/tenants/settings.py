@@ -3,7 +3,7 @@
 A change is seen within `Keep.fresh_s`, and so is a new tenant by who had asked for it before.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tidings.kernel.caching import Cache, Keep
 from tidings.kernel.clock import Clock
@@ -14,6 +14,7 @@ from tidings.tenants.model import Tenant, TenantSettings
 from tidings.tenants.ports import TenantStore
 from tidings.tenants.rules import check_settings, check_tenant_id, is_tenant_id
 
+LISTED_AT_ONCE = 500
 KEEP = Keep(fresh_s=30.0, outage_s=600.0)
 
 type Change = Callable[[TenantSettings], TenantSettings]
@@ -57,6 +58,13 @@ class Tenants:
                 f"There is no tenant {tenant}.",
                 hint="`tidings tenant create` makes one.",
             )
+        return found
+
+    async def list(self) -> Sequence[TenantId]:
+        """List the ids of all tenants."""
+        found: list[TenantId] = []
+        while page := await self._store.list(found[-1] if found else None, LISTED_AT_ONCE):
+            found.extend(page)
         return found
 
     async def change(self, tenant: str, change: Change) -> Tenant:

@@ -32,6 +32,7 @@ class CloseCode(IntEnum):
     REPLACED = 4505
     SIGNED_OUT = 4506
     FORBIDDEN = 4507
+    TOO_MANY_DEVICES = 4508
 
     @property
     def is_reconnect(self) -> bool:
@@ -54,6 +55,7 @@ TEXTS: Final[Mapping[CloseCode, str]] = {
     CloseCode.REPLACED: "The same device has connected elsewhere.",
     CloseCode.SIGNED_OUT: "The session was ended. Sign in again.",
     CloseCode.FORBIDDEN: "The user or the tenant may not connect.",
+    CloseCode.TOO_MANY_DEVICES: "The user has connected more devices than allowed; the oldest connection is closed.",
 }
 
 _REFUSED: Final[Mapping[str, CloseCode]] = {

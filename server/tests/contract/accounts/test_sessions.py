@@ -48,6 +48,19 @@ async def test_a_refresh_carries_the_session_on_and_idleness_ends_it(open_door: 
         assert await code_of(door.refresh(grant, retry_key())) is REFUSED
 
 
+async def test_a_session_ends_a_year_after_its_login_however_often_it_is_refreshed(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        grant = (await door.log_in()).grant
+        for _ in range(7):
+            door.clock.now_s += 50 * 86_400
+            grant = await door.refresh(grant, retry_key())
+        assert grant.session.expires_at_ms == grant.session.created_at_ms + 365 * 86_400_000
+        door.clock.now_s += 15 * 86_400
+        assert await code_of(door.refresh(grant, retry_key())) is REFUSED
+
+
 async def test_a_retry_whose_answer_was_lost_gets_the_same_token_however_late(open_door: OpenDoor) -> None:
     async with open_door() as door:
         grant, key = (await door.log_in()).grant, retry_key()

@@ -48,6 +48,13 @@ def test_a_content_key_is_rotated_for_a_tenant_that_exists(run: Run, tenant: str
     assert error_of(run("tenant", "rotate-content-key", "nobody")).code is Code.REQUEST_INVALID
 
 
+def test_an_access_key_is_rotated_and_tenants_are_listed(run: Run, tenant: str) -> None:
+    assert run("tenant", "rotate-access-key", tenant).stdout.startswith("ok: access key 1 signs within")
+    assert run("tenant", "rotate-access-key", tenant).stdout.startswith("ok: access key 2 signs within")
+    assert error_of(run("tenant", "rotate-access-key", "nobody")).code is Code.REQUEST_INVALID
+    assert tenant in run("tenant", "list").stdout.splitlines()
+
+
 def test_from_a_new_tenant_to_a_user_who_is_let_in_and_out_again(run: Run, tenant: str) -> None:
     made = run("tenant", "key", "new", tenant)
     private = json.loads(made.stdout)
@@ -68,13 +75,13 @@ def test_from_a_new_tenant_to_a_user_who_is_let_in_and_out_again(run: Run, tenan
 
 def test_an_api_key_is_issued_shown_once_rotated_and_revoked(run: Run, tenant: str) -> None:
     issued = run(
-        "tenant", "api-key", "new", tenant, "--name", "backend", "--scope", "users", "--scope", "tenant"
+        "tenant", "api-key", "new", tenant, "--name", "backend", "--scope", "users", "--scope", "notices"
     )
     text = issued.stdout.strip()
     key_id, secret = text.split(".")[2:]
     assert "once" in issued.stderr
     assert secret not in issued.stderr
-    assert "tenant, users" in run("token", "check", text).stdout
+    assert "notices, users" in run("token", "check", text).stdout
     rotated = run("tenant", "api-key", "rotate", tenant, key_id).stdout.strip()
     assert "ok" in run("token", "check", rotated).stdout
     assert "within 10 s" in run("tenant", "api-key", "revoke", tenant, key_id).stdout

@@ -56,7 +56,36 @@ def test_a_hostile_name_is_shown_as_text(space: Space, name: str) -> None:
     assert name.replace("\x1b", "").replace("\x07", "") in shown.output
 
 
+def test_users_are_listed_found_and_suspended(space: Space) -> None:
+    typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna Schmidt")
+    typed("create", space.tenant, "--id", "ben")
+
+    def found(*words: str) -> list[str]:
+        return [user["user"] for user in json.loads(typed(*words, "--json").output)]
+
+    assert sorted(found("list", space.tenant)) == ["anna", "ben"]
+    assert len(found("list", space.tenant, "--limit", "1")) == 1
+    assert found("find", space.tenant, "--prefix", "an") == ["anna"]
+    assert found("find", space.tenant, "--name", "schmidt") == ["anna"]
+    assert found("find", space.tenant, "--phone", NUMBER) == ["anna"]
+    assert found("find", space.tenant, "--prefix", "x") == []
+    assert typed("find", space.tenant).exit_code == 2
+    assert typed("suspend", space.tenant, "anna").exit_code == 0
+    assert json.loads(typed("show", space.tenant, "anna", "--json").output)["suspended_at"]
+    assert typed("unsuspend", space.tenant, "anna").exit_code == 0
+    assert json.loads(typed("show", space.tenant, "anna", "--json").output)["suspended_at"] is None
+    assert fails_with(typed("suspend", space.tenant, "nobody")) is Code.USER_NOT_FOUND
+
+
+def test_a_tenant_that_does_not_exist_is_named() -> None:
+    for command in (("show", "nope", "anna"), ("end-sessions", "nope", "anna")):
+        failed = typed(*command).exception
+        assert isinstance(failed, TidingsError)
+        assert failed.message == "There is no tenant nope."
+
+
 def test_what_is_wrong_is_said(space: Space) -> None:
+    CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
     assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS
     assert fails_with(typed("create", space.tenant, "--phone", NUMBER)) is Code.PHONE_TAKEN

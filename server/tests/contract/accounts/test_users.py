@@ -9,13 +9,17 @@ from fixtures.door import NUMBER, OTHER_NUMBER, OpenDoor, counts
 from fixtures.stage import code_of
 from msgspec.structs import replace
 
+from tidings.accounts.model import Principal
 from tidings.accounts.records import Phone, ProfileChange
+from tidings.accounts.store.revocations import DynamoRevocations
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.queries import Query
 from tidings.tables.items.accounts import PHONE
+from tidings.tables.items.inbox import profile_key
 from tidings.tables.patterns import accounts as patterns
+from tidings.tables.patterns.notices import READ_PROFILE
 
 MINE = Phone(NUMBER)
 ANNA = UserId("anna")
@@ -129,7 +133,78 @@ async def test_the_units_of_a_new_user(open_door: OpenDoor) -> None:
     async with open_door() as door:
         await door.users.for_phone(door.tenant, MINE)
         assert counts(door, "write_units") == {
-            patterns.CREATE_WITH_PHONE.name: 4,
+            patterns.CREATE_WITH_PHONE.name: 6,
             patterns.FIND_CLAIM.name: 0,
         }
         assert +counts(door, "read_units") == {patterns.FIND_CLAIM.name: 1}
+
+
+async def test_a_user_and_their_item_in_the_directory_are_one_transaction(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        await asyncio.gather(*(door.admission.of(door.tenant, ANNA) for _ in range(20)))
+        await door.users.create(door.tenant, UserId("ben"), phone=MINE)
+        assert {user.user for user in (await door.users.list(door.tenant, None, 100)).users} == {
+            "anna",
+            "ben",
+        }
+        for user in ("anna", "ben"):
+            key = profile_key(door.tenant, UserId(user))
+            assert await door.client.get(READ_PROFILE, key) is not None
+
+
+async def test_two_processes_that_admit_a_user_at_once_agree(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        found = await asyncio.gather(*(door.users.admitted(door.tenant, ANNA) for _ in range(10)))
+        assert {user.created_at_ms for user in found} == {found[0].created_at_ms}
+
+
+async def test_a_known_user_costs_one_read_for_many_requests_and_a_new_one_four_units(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        for _ in range(50):
+            await door.admission.check(Principal(tenant=door.tenant, user=ANNA))
+        assert +counts(door, "write_units") == {patterns.CREATE_USER.name: 4}
+        assert +counts(door, "read_units") == {patterns.CONFIRM_USER.name: 1}
+
+
+async def test_users_are_listed_page_by_page_each_once_and_found_by_prefix(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        names = {f"u{n}" for n in range(23)} | {"x1", "x2"}
+        await asyncio.gather(*(door.users.create(door.tenant, UserId(name)) for name in names))
+        seen: list[str] = []
+        after: UserId | None = None
+        while True:
+            page = await door.users.list(door.tenant, after, 4)
+            seen += [user.user for user in page.users]
+            if (after := page.after) is None:
+                break
+        assert (len(seen), set(seen)) == (25, names)
+        found = await door.users.list(door.tenant, None, 10, "x")
+        assert ({user.user for user in found.users}, found.after) == ({"x1", "x2"}, None)
+
+
+async def test_a_suspended_user_is_refused_and_so_are_tokens_from_before_a_sign_out(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        now_ms = door.clock.now_ms()
+        token = Principal(tenant=door.tenant, user=ANNA, issued_at_ms=now_ms - 1000)
+        await door.admission.check(token)
+        await door.users.suspend(door.tenant, ANNA, is_on=True)
+        door.admission.forget(door.tenant, ANNA)
+        assert await code_of(door.admission.check(token)) is Code.FORBIDDEN
+        await door.users.suspend(door.tenant, ANNA, is_on=False)
+        await door.sessions.revoke_all(door.tenant, ANNA)
+        door.admission.forget(door.tenant, ANNA)
+        assert await code_of(door.admission.check(token)) is Code.CREDENTIAL_INVALID
+        without = replace(token, issued_at_ms=None)
+        assert await code_of(door.admission.check(without)) is Code.CREDENTIAL_INVALID
+        await door.admission.check(replace(token, issued_at_ms=now_ms + 1000))
+        told = await DynamoRevocations(door.client).since(now_ms - 1000)
+        assert {each.user for _, each in told if each.tenant == door.tenant} == {ANNA}
+
+
+async def test_a_suspension_of_nobody_changes_nothing(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        assert await code_of(door.users.suspend(door.tenant, ANNA, is_on=True)) is Code.USER_NOT_FOUND

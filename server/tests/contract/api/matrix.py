@@ -72,6 +72,7 @@ EXAMPLES: dict[str, Example] = {
     "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
     "list_chats": Example("/v1/chats", reach=Reach.OWN),
     "change_chat_settings": Example("/v1/chats/{chat}/settings", {"is_pinned": True}),
+    "explain_unread": Example("/v1/chats/{chat}/unread/explain"),
     "mark_read": Example("/v1/chats/{chat}/read", {"sequence": 2}),
     "mark_delivered": Example("/v1/chats/{chat}/delivered", {"sequence": 2}),
     "list_blocks": Example("/v1/blocks", reach=Reach.OWN),
@@ -102,6 +103,9 @@ EXAMPLES: dict[str, Example] = {
     "change_user": Example("/v1/users/anna", {"avatar_uri": None}, Reach.SERVER),
     "list_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),
     "end_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),
+    "list_directory": Example("/v1/directory", reach=Reach.SERVER),
+    "suspend_user": Example("/v1/users/anna/suspension", reach=Reach.SERVER),
+    "unsuspend_user": Example("/v1/users/anna/suspension", reach=Reach.SERVER),
     "list_notices": Example("/v1/inboxes/default/notices", reach=Reach.OWN),
     "count_notices": Example("/v1/inboxes/default/counts", reach=Reach.OWN),
     "read_notices": Example("/v1/inboxes/default/read", {}, Reach.OWN),
@@ -294,7 +298,7 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     for who, bearer in ring.unfit.items():
         yield who, bearer, None, UNKNOWN
     yield "a server without a scope", ring.server(tenant), None, {400, 403}
-    yield "a server without the scope for it", ring.server(tenant, Scope.TENANT), ANNA, BARRED
+    yield "a server without the scope for it", ring.server(tenant), ANNA, BARRED
     yield "a user in another's name", ring.user(tenant, DORA), ANNA, BARRED
     yield "another tenant's user of the same name", ring.user(other, ANNA), None, FROM_ELSEWHERE[reach]
     acting = ring.server(other, Scope.ACT_AS_USER)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fixtures.house import Caller, House
-from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage
 
 from tidings.kernel.errors import Code
 
@@ -52,6 +52,26 @@ def test_a_chat_shows_its_newest_message_and_how_many_there_are(play: Play) -> N
         await house.settle()
         shown = await house.user(BEN).ok("GET", f"/v1/chats/{chat}")
         assert (shown["message_count"], shown["last"]["state"]) == (2, "redacted")
+
+    play(scene)
+
+
+def test_an_unread_count_is_explained_as_the_list_counts_it(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        ben = house.user(BEN)
+        chat = await group(house, "one", "a", "b", "c")
+        await ben.ok("PUT", f"/v1/chats/{chat}/read", {"sequence": 2})
+        told = await ben.ok("GET", f"/v1/chats/{chat}/unread/explain")
+        assert told == {
+            "unread": (await ben.ok("GET", "/v1/chats"))["chats"][0]["unread"],
+            "head": {"sequence": 4, "ordinal": 3},
+            "read": {"sequence": 2, "ordinal": 1},
+            "joined": {"sequence": 1, "ordinal": 0},
+            "counts_after": "read",
+        }
+        assert told["unread"] == 2
+        assert await house.user(DORA).code("GET", f"/v1/chats/{chat}/unread/explain") is Code.CHAT_NOT_FOUND
 
     play(scene)
 

@@ -20,6 +20,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     port = Ports().take(0, "nobody")
     return {
         "TIDINGS_INSTALLATION": "development",
+        "TIDINGS_PROCESS_ADMIN_PORT": "0",
         "TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{port}",
         "TIDINGS_REDIS_URL": f"redis://127.0.0.1:{port}",
         "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{port}",

@@ -48,6 +48,10 @@ class Hosted:
         return self.guests[0]
 
 
+CROWD = ListenOptions(linger_s=1.0, max_connections_per_address=5_000, max_handshakes_per_address=1_000)
+"""All clients of a test come from one address."""
+
+
 @asynccontextmanager
 async def hosted(
     name: LibraryName,
@@ -65,7 +69,7 @@ async def hosted(
     def report(what: str, error: BaseException) -> None:
         host.faults.append((what, error))
 
-    options = options or ListenOptions(linger_s=1.0)
+    options = options or CROWD
     listener = SocketListener(library(name), options, on_open, report=report, admit=admit)
     host = Hosted(listener)
     await listener.start()

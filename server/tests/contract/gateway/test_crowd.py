@@ -12,13 +12,12 @@ from itertools import pairwise
 
 import psutil
 import pytest
-from contract.gateway.hosting import Guest, hosted
+from contract.gateway.hosting import CROWD, Guest, hosted
 from contract.gateway.raw_client import RawClient, request
 from fixtures.loops import until
 
 from tidings.gateway.admission import AdmissionOptions, admission, settled_within_s
 from tidings.gateway.socket.choose import LibraryName
-from tidings.gateway.socket.options import ListenOptions
 
 COUNT = 2_000
 
@@ -46,7 +45,7 @@ async def test_the_memory_of_connections_that_left_is_used_again(name: LibraryNa
     which is larger on a busy machine, is not.
     """
     resident = []
-    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+    async with hosted(name, CROWD) as host:
         for _ in range(4):
             await _come_and_go(host.port, COUNT)
             await until(lambda: not host.listener.sockets)
@@ -61,7 +60,7 @@ async def test_the_memory_of_connections_that_left_is_used_again(name: LibraryNa
 
 @pytest.mark.usefixtures("enough_files")
 async def test_no_object_of_a_connection_outlives_it(name: LibraryName) -> None:
-    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+    async with hosted(name, CROWD) as host:
         await _come_and_go(host.port, 200)
         await until(lambda: not host.listener.sockets)
         kinds = {type(guest.socket).__name__ for guest in host.guests}
@@ -113,7 +112,7 @@ def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
 async def test_floods_that_fill_every_read_do_not_swell_the_buffers(name: LibraryName) -> None:
     """A peer that always has more to send must not be given ever larger buffers."""
     flood = b"\x8a\xfdabcd" + b"x" * 125  # a pong that nobody asked for: nothing is kept of it
-    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+    async with hosted(name, CROWD) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]
         for client in clients:
             client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8_192)

@@ -4,12 +4,11 @@ import asyncio
 import time
 
 import pytest
-from contract.gateway.hosting import hosted
+from contract.gateway.hosting import CROWD, hosted
 from contract.gateway.raw_client import RawClient, close_frame
 
 from tidings.gateway.drain import Drain, Drained, DrainOptions
 from tidings.gateway.socket.choose import LibraryName
-from tidings.gateway.socket.options import ListenOptions
 from tidings.gateway.socket.ports import Socket
 
 SPREAD_S = 0.5
@@ -31,7 +30,7 @@ def tell(socket: Socket, after_ms: int) -> None:
 
 async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name: LibraryName) -> None:
     options = DrainOptions(spread_s=SPREAD_S, grace_s=0.3, close_code=3_001)
-    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+    async with hosted(name, CROWD) as host:
         clients = [await RawClient.open(host.port) for _ in range(20)]
         deaf = await RawClient.open(host.port)
         leaving = [asyncio.ensure_future(_obedient(client)) for client in clients]
@@ -50,7 +49,7 @@ async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name
 
 async def test_a_gateway_whose_devices_have_left_does_not_wait_on(name: LibraryName) -> None:
     options = DrainOptions(spread_s=30.0)
-    async with hosted(name, ListenOptions(linger_s=1.0)) as host:
+    async with hosted(name, CROWD) as host:
         client = await RawClient.open(host.port)
         began = time.monotonic()
         draining = asyncio.ensure_future(Drain(host.listener, tell, options).run())

@@ -223,16 +223,50 @@ async def test_a_full_gateway_refuses_until_somebody_leaves(name: LibraryName) -
         second.reset()
 
 
-async def test_a_crowd_at_the_door_waits_in_the_kernel_and_comes_in_later(name: LibraryName) -> None:
-    options = ListenOptions(max_handshakes=2, handshake_s=0.3, linger_s=1.0)
+async def test_idle_connections_make_room_for_a_client_that_speaks(name: LibraryName) -> None:
+    options = ListenOptions(max_handshakes=2, handshake_s=30.0, linger_s=1.0)
     async with hosted(name, options) as host:
         idle = [await RawClient.connect(host.port) for _ in range(5)]
-        await until(lambda: len(host.listener._doors) == 2)
         client = await RawClient.connect(host.port)
         assert (await client.ask(request())).status == 101
         assert len(host.listener._doors) <= 2
+        await until(lambda: host.listener.tally.handshakes_dropped >= 3)
         for other in [*idle, client]:
             other.reset()
+
+
+async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: LibraryName) -> None:
+    options = ListenOptions(max_connections_per_address=2, linger_s=1.0, full_retry_ms=(100, 200))
+    async with hosted(name, options) as host:
+        first, second = await RawClient.open(host.port), await RawClient.open(host.port)
+        async with await RawClient.connect(host.port) as third:
+            answer = await third.ask(request())
+            assert answer.status == 503
+            assert "from this address" in json.loads(answer.body)["title"]
+        first.reset()
+        await until(lambda: len(host.listener.sockets) == 1)
+        async with await RawClient.open(host.port) as fourth:
+            fourth.send(text("in"))
+            assert await fourth.frame() == Got(TEXT, b"in")
+        second.reset()
+
+
+async def test_clients_of_a_trusted_proxy_have_a_share_each(name: LibraryName) -> None:
+    rules = UpgradeRules(trusted_proxies=(ipaddress.ip_network("127.0.0.1/32"),))
+    options = ListenOptions(
+        rules=rules, max_connections_per_address=1, max_handshakes_per_address=1, linger_s=1.0
+    )
+    async with hosted(name, options) as host:
+        idle = await RawClient.connect(host.port)
+        seen = []
+        clients = []
+        for client in ("192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"):
+            clients.append(await RawClient.connect(host.port))
+            seen.append((await clients[-1].ask(request(f"X-Forwarded-For: {client}"))).status)
+        assert seen == [101, 503, 101, 101, 503]
+        assert host.listener.tally.handshakes_dropped == 0
+        for each in [idle, *clients]:
+            each.reset()
 
 
 async def test_who_is_at_the_door_when_accepting_stops_is_sent_away(name: LibraryName) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fixtures.engines import Space
 from fixtures.memory_log import MemoryLog
+from fixtures.packed_log import PackedLog
 from fixtures.tables import REGION, Tables
 
 from tidings.kernel.clock import SystemClock
@@ -36,10 +37,15 @@ async def in_memory() -> AsyncIterator[Log]:
     yield MemoryLog()
 
 
-@pytest.fixture(params=["memory", "local", "dynoxide"])
+@asynccontextmanager
+async def packed() -> AsyncIterator[Log]:
+    yield PackedLog()
+
+
+@pytest.fixture(params=["memory", "packed", "local", "dynoxide"])
 def opened(request: pytest.FixtureRequest) -> Opened:
-    if request.param == "memory":
-        return in_memory
+    if request.param in {"memory", "packed"}:
+        return in_memory if request.param == "memory" else packed
     tables: Tables = request.getfixturevalue(f"tables_{request.param}")
 
     @asynccontextmanager

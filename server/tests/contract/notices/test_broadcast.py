@@ -1,11 +1,13 @@
 """Broadcasts on both engines: sent once, merged at read, started later, step by step, recalled; and what they cost."""
 
+import pytest
 from contract.notices.conftest import Act
 from contract.notices.test_send import look_after_all
 from fixtures.inboxes import DEFAULT
 from fixtures.notices import Notices
 from fixtures.stage import code_of
 
+from tidings.broadcasts import estimate
 from tidings.broadcasts.model import LogId, Reached
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
@@ -304,14 +306,17 @@ def called(at: Notices) -> float:
     return sum(count.value for count in at.client.ledger if count.name == "calls")
 
 
-def test_reach_is_told_beforehand_with_how_sure_it_is(act: Act) -> None:
+def test_reach_is_told_beforehand_with_how_sure_it_is(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(at: Notices) -> None:
         segments, people = at.cases.wide.segments, at.cases.wide.people
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
         nobody = await at.cases.wide.estimate(at.tenant, None)
-        assert (nobody.users, nobody.high) == (0, 768)
+        assert nobody == (0, 0, 0, 0, 0)
         for number in range(300):
             await people.set(at.tenant, UserId(f"u{number}"), {"plan": "pro" if number % 2 else "free"})
+        assert await at.cases.wide.estimate(at.tenant, None) == (300, 300, 300, 300, 300)
+        assert await at.cases.wide.estimate(at.tenant, "pros") == (150, 150, 150, 300, 150)
+        monkeypatch.setattr(estimate, "_COUNTED", -1)  # as if there were too many to count
         everyone = await at.cases.wide.estimate(at.tenant, None)
         pros = await at.cases.wide.estimate(at.tenant, "pros")
         assert everyone.users == 256 * everyone.met

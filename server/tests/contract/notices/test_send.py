@@ -6,9 +6,9 @@ from fixtures.notices import NEWS, Notices
 from fixtures.stage import code_of
 from msgspec.structs import replace
 
-from tidings.broadcasts.store.profiles import profile_key
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
+from tidings.tables.items.inbox import profile_key
 from tidings.tables.patterns import notices as patterns
 
 USERS = [f"user{number:04d}" for number in range(205)]

@@ -10,7 +10,8 @@ from contract.notices.wide_mutants import Mutant
 from fixtures.tables import Tables
 from hypothesis.stateful import run_state_machine_as_test
 
-from tidings.broadcasts.model import PARTS, hash_of, part_of
+from tidings.broadcasts.model import PARTS, part_of
+from tidings.kernel.ids import hash_of
 from tidings.notices.store import DynamoShelf
 
 type Story = Callable[[WideMachine], None]

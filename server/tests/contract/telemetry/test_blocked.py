@@ -15,7 +15,7 @@ def test_a_blocked_loop_is_red_at_livez_then_the_process_says_where_it_is_stuck_
         assert body["reason"].startswith("the loop has not turned for ")
         status, ready = process.get("/readyz")
         assert status == 503
-        assert ready["ails"][0].startswith("the loop has not turned for ")
+        assert ready["problems"][0].startswith("the loop has not turned for ")
         assert process.get("/metrics")[0] == 200
         assert process.exit_code() == 70
         (line,) = process.events("the loop is blocked: ending the process")

@@ -64,7 +64,7 @@ def ailing(process: Running, engine: str) -> str:
     def look() -> str | None:
         status, body = process.get("/readyz")
         ill = [name for name, part in body["components"].items() if not part["ok"]]
-        return body["ails"][0] if status == 503 and ill == [engine] else None
+        return body["problems"][0] if status == 503 and ill == [engine] else None
 
     said = eventually(look, f"complaint of {engine} alone", BOUND_S)
     assert process.get("/livez")[0] == 200
@@ -113,5 +113,5 @@ def test_an_engine_that_is_not_needed_for_readiness_is_told_and_does_not_gate(pr
     with proxies["redis"].fault(Refuse()), running(engines=ports, optional=["redis"]) as process:
         body: Any = process.wait_for_status("/readyz", 200)
         assert body["components"]["redis"]["ok"] is False
-        assert body["ails"][0].startswith("redis: Redis did not answer for ")
+        assert body["problems"][0].startswith("redis: Redis did not answer for ")
         assert 'tidings_component_ok{component="redis"} 0.0' in process.get("/metrics")[1]

@@ -8,6 +8,8 @@ import psutil
 import pytest
 from contract.telemetry.running import Running, eventually, running
 
+from tidings.platform.lifecycle.admin import AdminOptions, AdminServer
+
 
 def order(process: Running, *events: str) -> list[tuple[str, str]]:
     lines = [line for line in process.lines if line["event"] in events]
@@ -118,6 +120,7 @@ def test_what_can_not_start_says_why_and_leaves(
         assert process.exit_code() == code
         (line,) = process.events(event)
         assert reason in line["reason"]
+        assert reason in process.lines[-1]["reason"], "the end of the log says why, too"
         assert "hunter2" not in str(process.lines)
 
 
@@ -129,6 +132,15 @@ def test_a_port_that_is_taken_is_a_failed_start() -> None:
         assert process.exit_code() == 1
         (line,) = process.events("the admin port can't be had")
         assert "ddress already in use" in line["reason"]
+
+
+def test_a_default_port_that_is_taken_gives_way() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        admin = AdminServer(AdminOptions(port=port, may_move=True), {})
+        admin.start()
+        admin.stop()
+    assert admin.port not in (0, port)
 
 
 def test_a_task_that_dies_ends_the_process_with_70_and_is_named() -> None:

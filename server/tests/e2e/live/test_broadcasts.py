@@ -10,9 +10,10 @@ from fixtures.city import City
 from fixtures.loops import until
 from fixtures.phones import LONG_S, Phone, server_of
 
-from tidings.broadcasts.model import PARTS, hash_of, part_of
+from tidings.broadcasts.model import PARTS, part_of
 from tidings.engines.model import Engine
 from tidings.kernel.clock import time_text
+from tidings.kernel.ids import hash_of
 from tidings_sdk import State
 
 pytestmark = pytest.mark.deadline(600.0)

@@ -78,7 +78,9 @@ async def test_what_one_process_mints_another_verifies() -> None:
         "iat": now_s,
         "exp": now_s + LIFE_S,
     }
-    assert await world.process().verify(token) == replace(WHO, expires_at_ms=(now_s + LIFE_S) * 1000)
+    assert await world.process().verify(token) == replace(
+        WHO, issued_at_ms=now_s * 1000, expires_at_ms=(now_s + LIFE_S) * 1000
+    )
 
 
 async def test_the_largest_token_is_within_the_bound() -> None:

@@ -38,11 +38,11 @@ def world() -> World:
 
 
 async def test_an_issued_key_says_its_tenant_and_scopes(world: World) -> None:
-    issued = await world.issue(ACME, Scope.USERS, Scope.TENANT)
+    issued = await world.issue(ACME, Scope.USERS, Scope.NOTICES)
     text = issued.text.reveal()
     assert re.fullmatch(r"tidings_sk\.acme\.[0-9A-Z]{26}\.[\w-]{43}", text)
     assert await world.keys.verify(text) == Principal(
-        tenant=ACME, scopes=frozenset({Scope.USERS, Scope.TENANT})
+        tenant=ACME, scopes=frozenset({Scope.USERS, Scope.NOTICES})
     )
 
 
@@ -131,7 +131,7 @@ async def test_a_key_is_read_once_in_its_time_and_one_that_is_not_there_too(worl
 
 
 async def test_rotation_leaves_the_old_one_until_it_is_revoked(world: World) -> None:
-    old = await world.issue(ACME, Scope.TENANT)
+    old = await world.issue(ACME, Scope.NOTICES)
     new = await world.keys.rotate(old.key.name)
     assert (new.key.title, new.key.scopes) == (old.key.title, old.key.scopes)
     assert await world.keys.verify(old.text.reveal()) == await world.keys.verify(new.text.reveal())

@@ -98,6 +98,18 @@ async def test_one_of_the_tenants_audiences_is_enough(world: World) -> None:
     assert "`aud`" in await world.why_not(world.token())
 
 
+async def test_issuer_and_typ_are_checked_where_the_tenant_has_set_them(world: World) -> None:
+    world.tenants.put("acme", TokenSettings(issuer="https://id.acme.example", typ="at+jwt"))
+    good = {"iss": "https://id.acme.example"}
+    await world.admits(world.token(header={"typ": "application/AT+JWT"}, **good))
+    assert "`iss`" in await world.why_not(
+        world.token(header={"typ": "at+jwt"}, iss="https://id.other.example")
+    )
+    assert "`iss`" in await world.why_not(world.token(header={"typ": "at+jwt"}))
+    assert "`typ`" in await world.why_not(world.token(**good))
+    assert "`typ`" in await world.why_not(world.token(header={"typ": None}, **good))
+
+
 @pytest.mark.parametrize("name", ["sub", "device"])
 @pytest.mark.parametrize("value", ["", "a#b", "a*", "x" * 65, 7, ["a"], "\ud800", {}])
 async def test_ids_that_can_not_be_part_of_a_key_are_refused(world: World, name: str, value: object) -> None:

@@ -13,6 +13,7 @@ from tidings.accounts.api_keys import ApiKeys
 from tidings.accounts.credentials import ACCESS_TYP, ISSUER, Credentials
 from tidings.accounts.model import Principal, Scope
 from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.revocations import Revocation
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
@@ -33,19 +34,39 @@ class OwnTokens:
             raise refusal(RefusedError("not ours")) from error
         return Principal(tenant=TenantId(claims["tenant"]), user=UserId(claims["sub"]))
 
+    async def recheck(self, principal: Principal) -> None:
+        """Every one is still good."""
+
+    def forget(self, revocation: Revocation) -> None:
+        """Nothing is kept."""
+
     def mint(self, **header: object) -> str:
         claims = claims_of(iss=ISSUER, sub="phone-user")
         return jwt.encode({"alg": "HS256", "typ": ACCESS_TYP, "kid": "k1", **header}, claims, OWN_SECRET)
 
 
 @dataclass
+class Admitted:
+    """Who was let in."""
+
+    seen: list[UserId | None] = field(default_factory=list)
+
+    async def check(self, principal: Principal) -> None:
+        self.seen.append(principal.user)
+
+    def forget(self, tenant: TenantId, user: UserId) -> None:
+        """Nothing is kept."""
+
+
+@dataclass
 class Door:
     world: World = field(default_factory=World)
     own: OwnTokens = field(default_factory=OwnTokens)
+    admitted: Admitted = field(default_factory=Admitted)
 
     def __post_init__(self) -> None:
         self.api_keys = ApiKeys(MemoryApiKeyStore(), self.world.clock)
-        self.credentials = Credentials(self.api_keys, self.own, self.world.users)
+        self.credentials = Credentials(self.api_keys, self.own, self.world.users, self.admitted)
 
     async def code(self, bearer: str) -> Code:
         with pytest.raises(TidingsError) as caught:

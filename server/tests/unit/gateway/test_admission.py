@@ -87,3 +87,29 @@ def test_the_door_is_told_with_a_code_and_a_time() -> None:
     assert isinstance(refused, Refusal)
     assert refused.status == 503
     assert 1_000 <= (refused.retry_after_ms or 0) <= 2_000
+
+
+def upgrade_from(client: str) -> Upgrade:
+    return Upgrade("/", client, None, None, "", None, None)
+
+
+@pytest.mark.parametrize("attackers", [1, 4], ids=["one address", "as many as take all there is"])
+def test_addresses_that_upgrade_as_often_as_they_can_keep_no_newcomer_out(attackers: int) -> None:
+    now = [0.0]
+    options = AdmissionOptions(connects_per_s=20, burst=20, per_address_per_s=10.0)
+    admit = admission(options, lambda: now[0])
+    flood = [upgrade_from(f"198.51.100.{n}") for n in range(attackers)]
+    let_in = 0
+    for step in range(1_000):
+        now[0] = step / 100
+        let_in += sum(admit(each) is None for each in flood)
+        if step % 100 == 50:
+            newcomer = upgrade_from(f"2001:db8:0:{step}::1")
+            assert admit(newcomer) is None, f"at {now[0]} s"
+    assert let_in <= min(attackers * (50 + 10 * 10), 20 + 20 * 10)
+
+
+def test_addresses_of_one_ipv6_subscriber_count_as_one() -> None:
+    admit = admission(AdmissionOptions(per_address_per_s=1.0), lambda: 0.0)
+    answers = [admit(upgrade_from(f"2001:db8::{n:x}")) for n in range(6)]
+    assert [answer is None for answer in answers] == [True] * 5 + [False]

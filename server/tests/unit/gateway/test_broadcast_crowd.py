@@ -130,7 +130,8 @@ async def test_the_bound_catches_a_walk_that_tells_all_at_once(monkeypatch: pyte
 
 def test_moments_do_not_follow_the_parts_of_ramps() -> None:
     """Of the users of a tenth of the parts, every tenth of the moments has some."""
-    from tidings.broadcasts.model import PARTS, hash_of, part_of  # noqa: PLC0415 - used here alone
+    from tidings.broadcasts.model import PARTS, part_of  # noqa: PLC0415 - used here alone
+    from tidings.kernel.ids import hash_of  # noqa: PLC0415 - used here alone
 
     users = [UserId(f"user{number}") for number in range(5_000)]
     first = [user for user in users if part_of(hash_of(user), hash_of("n1")) < PARTS // 10]

@@ -10,14 +10,14 @@ import pytest
 from fixtures.loops import until
 
 from tidings.broadcasts import rules
-from tidings.broadcasts.model import PARTS, Board, Entry, Kind, LogId, Showing, Span, View, hash_of, part_of
+from tidings.broadcasts.model import PARTS, Board, Entry, Kind, LogId, Showing, Span, View, part_of
 from tidings.gateway.broadcasts import desk as desk_of
 from tidings.gateway.broadcasts.desk import BroadcastDesk
 from tidings.gateway.ports import InboxCases
 from tidings.gateway.seat import Seat
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId, new_ulid
+from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId, hash_of, new_ulid
 from tidings.notices.config import Inbox
 from tidings.notices.model import Content, InboxId, NoticeId, Row
 from tidings.notices.read import Notice

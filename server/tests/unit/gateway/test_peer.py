@@ -13,7 +13,7 @@ from unit.gateway.stages import CONNECT
 from tidings.accounts.model import Principal
 from tidings.gateway.calls import Calls
 from tidings.gateway.dispatch import Dispatch
-from tidings.gateway.hub import Hub
+from tidings.gateway.hub import Hub, HubOptions
 from tidings.gateway.limits import Limits
 from tidings.gateway.peer import Peer, Shared
 from tidings.gateway.ports import UseCases
@@ -181,3 +181,32 @@ def test_closes_are_counted_by_name_and_never_by_what_a_device_makes_up(code: in
     traffic = Traffic()
     traffic.closed(code)
     assert traffic.closes == {name: 1}
+
+
+async def test_one_device_too_many_of_a_user_closes_the_oldest_for_good() -> None:
+    world = World()
+    world.shared.hub._options = HubOptions(devices_per_user=2)
+    wires = [(await world.device(name))[0] for name in ("one", "two", "three")]
+    assert [wire.closed and wire.closed[0] for wire in wires] == [CloseCode.TOO_MANY_DEVICES, None, None]
+    assert not CloseCode.TOO_MANY_DEVICES.is_reconnect
+    again, _ = await world.device("two")
+    fourth, _ = await world.device("four")
+    assert wires[1].closed == (CloseCode.REPLACED, "replaced")
+    assert wires[2].closed is not None, "the device that came back is the newest by now"
+    assert (again.closed, fourth.closed) == (None, None)
+
+
+async def test_a_tenant_that_has_its_share_is_told_to_come_later_and_its_devices_may_come_back() -> None:
+    world = World()
+    world.hub._of_tenant.each = 1
+    first, _ = await world.device("one")
+    second, _ = await world.device("two")
+    assert second.closed is not None
+    assert second.closed[0] == CloseCode.TRY_LATER
+    again, peer = await world.device("one")
+    assert first.closed == (CloseCode.REPLACED, "replaced")
+    assert again.closed is None
+    peer.on_close(1_000)
+    third, _ = await world.device("three")
+    assert third.closed is None
+    assert world.hub._of_tenant.held(KEY.tenant) == 1

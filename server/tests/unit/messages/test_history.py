@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import pytest
 from fixtures.memory_keys import TurnedClock
 from simulation.keys import SimKeys
 
@@ -80,3 +81,40 @@ async def test_somebody_who_was_out_already_is_asked_for_once() -> None:
         2,
         1,
     ]
+
+
+class Still(Racing):
+    """Nothing happens while it is read."""
+
+    def __init__(self, *stays: Interval) -> None:
+        super().__init__()
+        self.log = [entry(n) for n in range(1, 8)]
+        self.stays = stays
+
+    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        del chat, user
+        return self.stays
+
+
+@pytest.mark.parametrize(
+    ("stays", "before", "up_to"),
+    [
+        ([Interval(0)], 100, 7),
+        ([Interval(0)], 8, 7),
+        ([Interval(0)], 5, 4),
+        ([Interval(0, 4)], 100, 4),
+        ([Interval(0, 4)], 3, 2),
+        ([Interval(0, 2), Interval(5)], 5, 4),
+        ([Interval(0, 2), Interval(5)], 100, 7),
+    ],
+)
+async def test_a_page_never_says_it_is_complete_above_the_head(
+    stays: list[Interval], before: int, up_to: int
+) -> None:
+    """Entries that come later would lie below what the page vouches for."""
+    still = Still(*stays)
+    page = await History(still, still, SimKeys(), TurnedClock()).before(CHAT, CLEO, before, 50)
+    assert page.up_to == up_to
+    newer = [n for stay in stays for n in range(up_to + 1, 8) if stay.joined < n <= (stay.removed or 7)]
+    assert page.has_newer or not newer
+    assert not (page.has_newer and up_to < before - 1)

@@ -1,6 +1,8 @@
 """Leases: one reader per shard, fair shares, and nobody's wall clock."""
 
+import asyncio
 from collections import Counter
+from collections.abc import Collection, Mapping
 
 import pytest
 from fixtures.relay_scene import HeldClock, Scene, settle, turns
@@ -165,3 +167,66 @@ def test_stealing_ends_with_shares_that_differ_by_one_at_most(owners: list[int])
     held = Counter(lease.holder for lease in leases.values())
     counts = [held[name] for name in names]
     assert max(counts) - min(counts) <= 1
+
+
+async def test_a_round_reads_the_leases_once_and_never_again_those_that_are_finished() -> None:
+    scene = Scene()
+    for number in range(60):
+        scene.streams.open(f"old{number}")
+        scene.streams.split(f"old{number}", f"new{number}")
+    one, _ = scene.relay("one")
+    await settle(one, rounds=6)
+    assert (one.held, len(scene.leases.rows)) == (60, 120)
+    asked: list[set[ShardId]] = []
+    read = scene.leases.read
+
+    async def noted(shards: Collection[ShardId]) -> Mapping[ShardId, Lease]:
+        asked.append(set(shards))
+        return await read(shards)
+
+    scene.leases.read = noted  # type: ignore[method-assign]
+    two, _ = scene.relay("two")
+    scene.clock.at += 1
+    await one.tend()
+    assert asked == [{ShardId(f"new{number}") for number in range(60)}]
+    asked.clear()
+    await one.stop()
+    await two.tend()
+    assert two.held == 50
+    assert len(asked) == 1
+    await two.stop()
+
+
+async def test_leases_are_renewed_side_by_side_also_while_a_claim_takes_long() -> None:
+    scene = Scene()
+    for number in range(40):
+        scene.streams.open(f"s{number}")
+    one, _ = scene.relay("one")
+    await one.tend()
+    renew, read = scene.leases.renew, scene.leases.read
+    gate, all_there, at_once = asyncio.Event(), asyncio.Event(), 0
+
+    async def slow_read(shards: Collection[ShardId]) -> Mapping[ShardId, Lease]:
+        await gate.wait()
+        return await read(shards)
+
+    async def counted(lease: Lease, checkpoint: str | None) -> Lease | None:
+        nonlocal at_once
+        at_once += 1
+        if at_once == 40:
+            all_there.set()
+        await all_there.wait()
+        return await renew(lease, checkpoint)
+
+    scene.leases.read, scene.leases.renew = slow_read, counted  # type: ignore[method-assign]
+    before = {shard: lease.counter for shard, lease in scene.leases.rows.items()}
+    running = asyncio.ensure_future(one.run())
+    async with asyncio.timeout(10):
+        while any(scene.leases.rows[shard].counter == counter for shard, counter in before.items()):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    assert not gate.is_set()
+    gate.set()
+    running.cancel()
+    await asyncio.wait([running])
+    scene.leases.renew = renew  # type: ignore[method-assign]
+    await one.stop()

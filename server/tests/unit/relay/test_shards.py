@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.platform.dynamo.records import Change
-from tidings.relay.model import END
+from tidings.relay.model import END, Page, ShardId
+from tidings.relay.reading import Pace, Reading
+from tidings.relay.store.feed import StreamFeed
 
 
 async def test_all_pages_of_shards_are_found_and_read() -> None:
@@ -269,3 +271,19 @@ def _parents_first(
         parent = parents[shard]
         assert parent is None or done[parent] == len(made[parent])
         done[shard] += 1
+
+
+async def test_a_quiet_shard_is_read_less_and_less_often_and_a_busy_one_at_once_again() -> None:
+    scene = Scene()
+    scene.streams.open("s")
+    scene.streams.put("s", "a", 1)
+
+    async def take(page: Page) -> None:
+        assert page.records
+
+    feed = StreamFeed(scene.streams)
+    await feed.shards()
+    reading = Reading(feed, ShardId("s"), None, take, scene.told.trimmed, Pace(busy_s=0.5, idle_s=5.0))
+    assert [await reading.step() for _ in range(7)] == [0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0]
+    scene.streams.put("s", "a", 2)
+    assert [await reading.step() for _ in range(3)] == [0.5, 1.0, 2.0]

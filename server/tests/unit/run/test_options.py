@@ -90,7 +90,8 @@ def test_a_process_lives_and_speaks_as_set(given: Given) -> None:
             PROCESS_ADMIN_PORT="9000",
             PROCESS_DRAIN_S="1.5",
             PROCESS_LOOP_EXIT_S="7",
-        )
+        ),
+        "api",
     )
     assert (options.logs.format, options.tracing.endpoint) == ("console", "http://collector:4318")
     assert (options.tracing.ratio, options.admin.port) == (0.5, 9_000)

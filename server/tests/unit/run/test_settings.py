@@ -52,7 +52,7 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("TELEMETRY_LOG_FORMAT", "text", "expected one of console, json; got 'text'"),
+        ("TELEMETRY_LOG_FORMAT", "text", "expected one of auto, console, json; got 'text'"),
         ("ENGINES_KAFKA_BROKERS", "2", "expected one of 1, 3; got '2'"),
         ("REDIS_IS_CLUSTER", "maybe", "expected one of true, false; got 'maybe'"),
         ("API_PORT", "abc", "expected int, got 'abc'"),

@@ -29,6 +29,7 @@ def test_the_codes_are_those_that_were_published_first() -> None:
         4505: "REPLACED",
         4506: "SIGNED_OUT",
         4507: "FORBIDDEN",
+        4508: "TOO_MANY_DEVICES",
     }
 
 

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Device, Session
+from tidings.accounts.revocations import Revocation
+from tidings.accounts.store.revocations import put_of
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.transactions import Delete
 from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.items.accounts import SESSION_KEY
 from tidings.tables.items.chat import user_key
@@ -68,17 +71,21 @@ class DynamoSessions:
             unread(error)
         return [session_of(item) for page in pages for item in page.items]
 
-    async def delete(self, tenant: TenantId, session: SessionId, user: UserId, /) -> bool:
+    async def delete(self, tenant: TenantId, session: SessionId, user: UserId, now_ms: int, /) -> bool:
+        gone = Delete(
+            table="sessions",
+            key=key(tenant, session),
+            condition="user_id = :user",
+            values={":user": user_key(tenant, user)},
+        )
+        told = put_of(Revocation(tenant=tenant, user=user, session=session, from_ms=now_ms), now_ms)
         try:
-            await self._client.delete(
-                patterns.REVOKE_SESSION,
-                key(tenant, session),
-                condition="user_id = :user",
-                values={":user": user_key(tenant, user)},
-                repeatable=True,
-            )
-        except ConditionFailedError as failed:
-            return failed.maybe_applied and failed.item is None
+            await self._client.transact_write(patterns.REVOKE_SESSION, [gone, told], repeatable=True)
+        except TransactionCancelledError as cancelled:
+            row = cancelled.reasons[0]
+            if row.is_condition:
+                return cancelled.maybe_applied and row.item is None
+            unwritten(cancelled)
         except DynamoError as error:
             unwritten(error)
         return True

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tidings.accounts.revocations import Revocation
 from tidings.accounts.signing_keys import SigningKey
 from tidings.accounts.store.failures import unread, unwritten
-from tidings.kernel.clock import time_ms, time_text
+from tidings.accounts.store.revocations import put_of
+from tidings.kernel.clock import Clock, SystemClock, time_ms, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.transactions import Put
 from tidings.platform.dynamo.values import Item
 from tidings.tables.items.accounts import SIGNING_KEY_KEY, TENANT
 from tidings.tables.keys import KeyPartError
@@ -21,8 +24,9 @@ _PREFIX = "jwk#"
 
 
 class DynamoSigningKeyStore:
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, clock: Clock | None = None) -> None:
         self._client = client
+        self._clock = clock or SystemClock()
 
     async def list(self, tenant: TenantId, /) -> Sequence[SigningKey]:
         query = Query(
@@ -37,17 +41,25 @@ class DynamoSigningKeyStore:
         return [_key_of(item) for page in pages for item in page.items]
 
     async def add(self, key: SigningKey, /) -> bool:
-        return await self._put(_row(key), "attribute_not_exists(tenant)", {})
+        try:
+            condition = "attribute_not_exists(tenant)"
+            await self._client.put(patterns.PUT_SIGNING_KEY, _row(key), condition=condition)
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise unwritten(error) from error
+        return True
 
     async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
         row = _row(key) | {"not_after": time_text(not_after_ms)}
-        return await self._put(row, "jwk = :jwk", {":jwk": row["jwk"]})
-
-    async def _put(self, row: dict[str, object], condition: str, values: dict[str, object]) -> bool:
+        retired = Put(table="tenants", item=row, condition="jwk = :jwk", values={":jwk": row["jwk"]})
+        told = put_of(Revocation(tenant=key.tenant, kid=key.kid, from_ms=not_after_ms), self._clock.now_ms())
         try:
-            await self._client.put(patterns.PUT_SIGNING_KEY, row, condition=condition, values=values or None)
-        except ConditionFailedError:
-            return False
+            await self._client.transact_write(patterns.RETIRE_SIGNING_KEY, [retired, told])
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise unwritten(cancelled) from cancelled
         except DynamoError as error:
             raise unwritten(error) from error
         return True

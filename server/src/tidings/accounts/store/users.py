@@ -1,26 +1,37 @@
 """Users and the claims of their phone numbers, in the table `users`."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import UNSET
 
 from tidings.accounts.records import Phone, ProfileChange, User
+from tidings.accounts.revocations import Revocation
+from tidings.accounts.store.revocations import put_of
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.outcomes import unread, unwritten
-from tidings.platform.dynamo.transactions import Put
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.transactions import Action, Put, Update
 from tidings.platform.dynamo.values import Attributes, Item, Value
 from tidings.tables.items.accounts import PHONE, PHONE_CLAIM
 from tidings.tables.items.chat import user_key
+from tidings.tables.items.inbox import OF_BUCKET, PROFILE_SORT, profile_key
 from tidings.tables.patterns import accounts as patterns
 
 _USERS = "users"
 _ABSENT = "attribute_not_exists(user_id)"
 _THERE = "attribute_exists(user_id)"
+_SORT_PREFIX = PROFILE_SORT.text.partition("{")[0]
+_UNSUSPEND = "SET updated_at = :now REMOVE suspended_at"
+
+
+class Listed(NamedTuple):
+    users: Sequence[UserId]
+    has_more: bool
 
 
 class Created(NamedTuple):
@@ -52,18 +63,18 @@ class DynamoUsers:
         return None if claim is None else UserId(claim["owner"])
 
     async def create(self, user: User, /) -> Created:
-        if user.phone is None:
-            return await self._create_alone(user)
-        claim = claim_key(user.tenant, user.phone) | {
-            "owner": user.user,
-            "created_at": time_text(user.created_at_ms),
-        }
-        actions = [
+        actions: list[Action] = [
             Put(table=_USERS, item=item_of(user), condition=_ABSENT),
-            Put(table=_USERS, item=claim, condition=_ABSENT),
+            _listed(user),
         ]
+        pattern = patterns.CREATE_USER
+        if user.phone is not None:
+            pattern = patterns.CREATE_WITH_PHONE
+            claim = claim_key(user.tenant, user.phone)
+            claim |= {"owner": user.user, "created_at": time_text(user.created_at_ms)}
+            actions.append(Put(table=_USERS, item=claim, condition=_ABSENT))
         try:
-            await self._client.transact_write(patterns.CREATE_WITH_PHONE, actions, repeatable=True)
+            await self._client.transact_write(pattern, actions, repeatable=True)
         except TransactionCancelledError as cancelled:
             return _what_stands(user, cancelled)
         except DynamoError as error:
@@ -90,32 +101,55 @@ class DynamoUsers:
             unwritten(error)
         return None if written.attributes is None else user_of(written.attributes)
 
-    async def end_sessions(self, tenant: TenantId, user: UserId, /) -> bool:
+    async def end_sessions(self, tenant: TenantId, user: UserId, now_ms: int, /) -> bool:
+        # a repeat that raises the epoch twice is as good as once
+        update = "SET not_before = :now ADD sessions_epoch :one"
+        values: Attributes = {":now": time_text(now_ms), ":one": 1}
+        return await self._revoke(patterns.END_SESSIONS, tenant, user, now_ms, update=update, values=values)
+
+    async def suspend(self, tenant: TenantId, user: UserId, now_ms: int, /, *, is_on: bool) -> bool:
+        update = "SET suspended_at = :now, updated_at = :now" if is_on else _UNSUSPEND
+        values: Attributes = {":now": time_text(now_ms)}
+        return await self._revoke(patterns.SUSPEND_USER, tenant, user, now_ms, update=update, values=values)
+
+    async def directory(
+        self, tenant: TenantId, part: int, /, *, prefix: str = "", below: UserId | None = None, limit: int
+    ) -> Listed:
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :s)",
+            values={":p": OF_BUCKET.render(tenant=tenant, bucket=part), ":s": _SORT_PREFIX + prefix},
+            limit=limit,
+            start=None if below is None else profile_key(tenant, below),
+        )
         try:
-            # raised twice by a repeat is as good as once
-            await self._client.update(
-                patterns.END_SESSIONS,
-                key(tenant, user),
-                "ADD sessions_epoch :one",
-                condition=_THERE,
-                values={":one": 1},
-                repeatable=True,
-            )
-        except ConditionFailedError:
-            return False
+            page = await self._client.query(patterns.LIST_DIRECTORY, query)
+        except DynamoError as error:
+            unread(error)
+        users = [UserId(item["SK"].removeprefix(_SORT_PREFIX)) for item in page.items]
+        return Listed(users, page.start is not None)
+
+    async def _revoke(
+        self,
+        pattern: AccessPattern,
+        tenant: TenantId,
+        user: UserId,
+        now_ms: int,
+        *,
+        update: str,
+        values: Attributes,
+    ) -> bool:
+        """Change the row and write the revocation in one transaction, so that no gateway misses it."""
+        change = Update(table=_USERS, key=key(tenant, user), update=update, condition=_THERE, values=values)
+        told = put_of(Revocation(tenant=tenant, user=user, from_ms=now_ms), now_ms)
+        try:
+            await self._client.transact_write(pattern, [change, told], repeatable=True)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            unwritten(cancelled)
         except DynamoError as error:
             unwritten(error)
         return True
-
-    async def _create_alone(self, user: User) -> Created:
-        item = item_of(user)
-        try:
-            await self._client.put(patterns.CREATE_USER, item, condition=_ABSENT, repeatable=True)
-        except ConditionFailedError as failed:
-            return Created(is_created=failed.maybe_applied and failed.item == item)
-        except DynamoError as error:
-            unwritten(error)
-        return Created(is_created=True)
 
     async def _get_many(
         self, pattern: AccessPattern, tenant: TenantId, users: Collection[UserId]
@@ -136,13 +170,26 @@ class DynamoUsers:
         return None if item is None else user_of(item)
 
 
+def _listed(user: User) -> Update:
+    """The user's item in the directory, which is there already if the tenant told of the user before."""
+    return Update(
+        table="inbox",
+        key=profile_key(user.tenant, user.user),
+        update="SET lists = if_not_exists(lists, :no), lists_before = if_not_exists(lists_before, :no), "
+        "updated_at = :now, created_at = if_not_exists(created_at, :now) ADD version :one",
+        values={":no": {}, ":now": time_text(user.created_at_ms), ":one": 1},
+    )
+
+
 def _what_stands(user: User, cancelled: TransactionCancelledError) -> Created:
     """After a try that was not answered, what stands in the way may be our own."""
-    row, claim = cancelled.reasons
-    if not row.is_condition and not claim.is_condition:
+    row, _, *claims = cancelled.reasons
+    if not row.is_condition and not any(claim.is_condition for claim in claims):
         unwritten(cancelled)
-    owner = None if claim.item is None else UserId(claim.item["owner"])
-    if cancelled.maybe_applied and owner == user.user and row.item == item_of(user):
+    taken = [UserId(claim.item["owner"]) for claim in claims if claim.item is not None]
+    owner = taken[0] if taken else None
+    is_own = owner == user.user or user.phone is None
+    if cancelled.maybe_applied and is_own and row.item == item_of(user):
         return Created(is_created=True)
     return Created(is_created=False, owner=owner)
 
@@ -183,6 +230,8 @@ def item_of(user: User) -> dict[str, Value]:
     }
     if user.phone is not None:
         item |= {"phone_number": PHONE.render(tenant=user.tenant, phone=user.phone), "phone_verified": True}
+    ended = {"not_before": user.not_before_ms, "suspended_at": user.suspended_at_ms}
+    item |= {name: time_text(at_ms) for name, at_ms in ended.items() if at_ms is not None}
     hides = "nobody" if user.last_seen == "nobody" else None
     profile = {"display_name": user.display_name, "avatar_uri": user.avatar_uri, "last_seen": hides}
     return item | {name: value for name, value in profile.items() if value is not None}
@@ -199,6 +248,13 @@ def user_of(item: Item) -> User:
         avatar_uri=item.get("avatar_uri"),
         last_seen="nobody" if item.get("last_seen") == "nobody" else "members",
         sessions_epoch=int(item.get("sessions_epoch", 0)),
+        not_before_ms=_at(item, "not_before"),
+        suspended_at_ms=_at(item, "suspended_at"),
         created_at_ms=time_ms(item["created_at"]),
         updated_at_ms=time_ms(item["updated_at"]),
     )
+
+
+def _at(item: Item, name: str) -> int | None:
+    text = item.get(name)
+    return None if text is None else time_ms(text)

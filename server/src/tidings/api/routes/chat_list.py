@@ -12,6 +12,7 @@ from tidings.api.schemas.chat_list import (
     ListAsked,
     ReachedShown,
     Reaching,
+    UnreadShown,
     position_of,
     spell_position,
 )
@@ -68,7 +69,24 @@ async def list_chats(call: AsUser, asked: Annotated[ListAsked, Query()]) -> Chat
     ),
 )
 async def change_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSettings) -> None:
+    """The user's connected devices get the changed row."""
     await call.services.chat_list.set_flags(call.chat(chat), call.user, body.flags())
+    await call.services.own_rows.changed(call.chat(chat), call.user)
+
+
+@router.get(
+    "/chats/{chat}/unread/explain",
+    **route(
+        "explain_unread",
+        Code.NOT_A_MEMBER,
+        Code.CHAT_NOT_FOUND,
+        touches=("memberships.check", "chat_list.read_row", "counters.read_many"),
+        summary="Explain an unread count",
+    ),
+)
+async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadShown:
+    """The marks that the chat list's unread count is derived from, and the entry that each comes from."""
+    return UnreadShown.of(await call.services.chat_list.explain(call.chat(chat), call.user))
 
 
 @router.put(

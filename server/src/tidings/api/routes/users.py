@@ -7,6 +7,8 @@ from fastapi import APIRouter, Query
 from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsLooker, AsUser, AsUsersServer, Guarded
 from tidings.api.schemas.accounts import (
+    DirectoryAsked,
+    DirectoryShown,
     NewUser,
     PresenceShown,
     Profile,
@@ -18,6 +20,7 @@ from tidings.api.schemas.accounts import (
 )
 from tidings.api.schemas.ids import UserInPath
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import UserId
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["users"])
 
@@ -126,6 +129,62 @@ async def change_user(call: AsUsersServer, user: UserInPath, body: Profile) -> U
 
 
 @router.get(
+    "/directory",
+    **route(
+        "list_directory",
+        Code.CURSOR_INVALID,
+        touches=("users.list_directory", "users.read_many"),
+        summary="All users of the tenant, page by page (server)",
+    ),
+)
+async def list_directory(call: AsUsersServer, asked: Annotated[DirectoryAsked, Query()]) -> DirectoryShown:
+    """With an API key that has the scope `users`. In no particular order, each user once.
+
+    A user is in it from their first accepted credential, or from when they were created.
+    """
+    cursors = call.edge.cursors.of(call.tenant, None, "directory", asked.prefix)
+    place = cursors.read(asked.cursor)
+    after = None if place is None else UserId(place)
+    page = await call.edge.services.users.list(call.tenant, after, asked.limit, asked.prefix)
+    shown = [UserShown.of(user, with_phone=True) for user in page.users]
+    return DirectoryShown(users=shown, cursor=cursors.write(page.after))
+
+
+@router.put(
+    "/users/{user}/suspension",
+    **route(
+        "suspend_user",
+        _UNKNOWN,
+        _UNSURE,
+        touches=("users.suspend",),
+        status_code=204,
+        summary="Suspend a user (server)",
+    ),
+)
+async def suspend_user(call: AsUsersServer, user: UserInPath) -> None:
+    """With an API key that has the scope `users`. Every credential of the user is refused with `forbidden` and their
+    sockets are closed with 4507, everywhere within 10 s.
+    """
+    await call.edge.services.users.suspend(call.tenant, user, is_on=True)
+
+
+@router.delete(
+    "/users/{user}/suspension",
+    **route(
+        "unsuspend_user",
+        _UNKNOWN,
+        _UNSURE,
+        touches=("users.suspend",),
+        status_code=204,
+        summary="Let a suspended user in again (server)",
+    ),
+)
+async def unsuspend_user(call: AsUsersServer, user: UserInPath) -> None:
+    """With an API key that has the scope `users`."""
+    await call.edge.services.users.suspend(call.tenant, user, is_on=False)
+
+
+@router.get(
     "/users/{user}/sessions",
     **route(
         "list_user_sessions",
@@ -152,5 +211,7 @@ async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsS
     ),
 )
 async def end_user_sessions(call: AsUsersServer, user: UserInPath) -> None:
-    """With an API key that has the scope `users`."""
+    """With an API key that has the scope `users`. Ends the sessions that began with a phone code, and refuses tokens
+    that the tenant's own server issued before (`iat`), everywhere within 10 s; sockets are closed with 4506.
+    """
     await call.edge.services.sessions.revoke_all(call.tenant, user)

@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 from tidings.accounts.phone import Answer
 from tidings.accounts.records import Challenge, Device, Grant, Login, Phone, ProfileChange, Session, User
 from tidings.api.schemas.ids import E164, SHOWN, USER_PART, UserName
-from tidings.api.schemas.shape import Shape, Time
+from tidings.api.schemas.shape import Cursor, Shape, Time
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.signs.model import Presence
@@ -139,7 +139,7 @@ class Tokens(Shape):
 
 
 class UserShown(Shape):
-    """`phone` and `last_seen` are shown to the user, and to the tenant's server."""
+    """`phone`, `last_seen` and `suspended_at` are shown to the user, and to the tenant's server."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
 
@@ -150,6 +150,7 @@ class UserShown(Shape):
     last_seen: SeenBy | None = None
     created_at: Time | None = None
     """None for a user without a profile: their tenant's server signs tokens for them, and nothing is stored yet."""
+    suspended_at: Time | None = None
 
     @classmethod
     def without_profile(cls, user: UserId) -> Self:
@@ -164,6 +165,7 @@ class UserShown(Shape):
             phone=user.phone if with_phone else None,
             last_seen=user.last_seen if with_phone else None,
             created_at=time_text(user.created_at_ms),
+            suspended_at=time_text(user.suspended_at_ms) if with_phone and user.suspended_at_ms else None,
         )
 
 
@@ -290,3 +292,19 @@ class UsersAsked(Shape):
     ids: Annotated[
         list[UserName], Field(min_length=1, max_length=100, description="`ids=anna&ids=ben`, up to 100.")
     ]
+
+
+class DirectoryAsked(Shape):
+    cursor: Cursor | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 100
+    prefix: Annotated[
+        str,
+        Field(max_length=64, pattern=r"^[!-~]*$", description="Only users whose ids begin with this."),
+    ] = ""
+
+
+class DirectoryShown(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER], "cursor": "kM2cVZ8m"}]})
+
+    users: list[UserShown]
+    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None

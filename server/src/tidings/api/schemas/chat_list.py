@@ -11,7 +11,7 @@ from tidings.api.schemas.chats import Listed as PageAsked
 from tidings.api.schemas.ids import Sequence
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.delivery.chat_list import ListPage
-from tidings.delivery.model import Flags, ListCursor, Listed, Status
+from tidings.delivery.model import Flags, ListCursor, Listed, Mark, Status, UnreadExplained
 from tidings.delivery.watermarks import Reached
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatId
@@ -154,6 +154,57 @@ class ReachedShown(Shape):
     @classmethod
     def of(cls, reached: Reached) -> Self:
         return cls(sequence=reached.sequence, unread=reached.unread)
+
+
+class MarkShown(Shape):
+    """An entry, and how many messages there are up to it."""
+
+    sequence: int
+    ordinal: int
+
+    @classmethod
+    def of(cls, mark: Mark | None) -> Self | None:
+        return None if mark is None else cls(sequence=mark.sequence, ordinal=mark.ordinal)
+
+
+class UnreadShown(Shape):
+    """`unread` is the ordinal of `head` less the highest ordinal of `read`, `own` and `joined`, at least 0."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "unread": 2,
+                    "head": {"sequence": 9, "ordinal": 7},
+                    "read": {"sequence": 6, "ordinal": 5},
+                    "joined": {"sequence": 1, "ordinal": 0},
+                    "counts_after": "read",
+                }
+            ]
+        }
+    )
+
+    unread: int
+    head: Annotated[MarkShown, Field(description="The chat's newest entry that delivery has handled.")]
+    read: Annotated[MarkShown | None, Field(description="The last entry that the user marked as read.")] = (
+        None
+    )
+    own: Annotated[MarkShown | None, Field(description="The user's own last message.")] = None
+    joined: Annotated[MarkShown | None, Field(description="The entry that let the user in last.")] = None
+    counts_after: Annotated[
+        Literal["read", "own", "joined"] | None, Field(description="The mark that unread is counted from.")
+    ] = None
+
+    @classmethod
+    def of(cls, found: UnreadExplained) -> Self:
+        return cls(
+            unread=found.unread,
+            head=MarkShown(sequence=found.head.sequence, ordinal=found.head.ordinal),
+            read=MarkShown.of(found.read),
+            own=MarkShown.of(found.own),
+            joined=MarkShown.of(found.joined),
+            counts_after=found.counts_after,
+        )
 
 
 class StatusShown(Shape):

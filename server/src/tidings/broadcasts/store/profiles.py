@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tidings.broadcasts.model import Profile, bucket_of
+from tidings.broadcasts.model import Profile
 from tidings.broadcasts.ports import ProfilePage
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import TenantId, UserId
@@ -14,8 +14,8 @@ from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, InvalidError
 from tidings.platform.dynamo.outcomes import unread, unwritten
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.values import Attributes, Item, Value
-from tidings.tables.items.inbox import OF_BUCKET, PROFILE_SORT
+from tidings.platform.dynamo.values import Attributes, Item
+from tidings.tables.items.inbox import OF_BUCKET, profile_key
 from tidings.tables.patterns import notices as patterns
 
 _WRITERS = 16
@@ -124,13 +124,6 @@ class DynamoProfiles:
             )
         except DynamoError as error:
             unwritten(error)
-
-
-def profile_key(tenant: TenantId, user: UserId) -> dict[str, Value]:
-    return {
-        "PK": OF_BUCKET.render(tenant=tenant, bucket=bucket_of(user)),
-        "SK": PROFILE_SORT.render(user=user),
-    }
 
 
 def _profile_of(item: Item) -> Profile:

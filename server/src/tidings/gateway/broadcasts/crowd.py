@@ -8,9 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, Protocol, final
 
-from tidings.broadcasts.model import hash_of
 from tidings.gateway.seat import Seat
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import UserId, hash_of
 
 MOMENTS: Final = 6_000
 SLICE_S: Final = 0.1

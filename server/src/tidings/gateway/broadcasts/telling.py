@@ -9,14 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import batched
 from typing import Final, NamedTuple, Protocol, final
 
-from tidings.broadcasts.model import LogId, Showing, Span, View, hash_of, part_of
+from tidings.broadcasts.model import LogId, Showing, Span, View, part_of
 from tidings.gateway.broadcasts.crowd import Crowd, Give
 from tidings.gateway.inbox_frames import notice_of
 from tidings.gateway.ports import InboxCases
 from tidings.gateway.seat import Seat
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import UserId, hash_of
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.notices import BroadcastNews, Notice
 

@@ -216,14 +216,14 @@ class Resuming:
         return [row for row in rows if row.known.joined is not None]
 
     async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
-        """Whose large chats can't be heard has no route either: he is to be found by the heartbeat, and resume."""
+        """Listen to large chats. The heartbeat compares those whose channel is not confirmed, and tries again."""
         if not large:
             return
         entering = [self._parts.rooms.enter(seat, chat) for chat in large]
         done = await asyncio.gather(*entering, return_exceptions=True)
-        for error in done:
+        for chat, error in zip(large, done, strict=True):
             if isinstance(error, RoutesAwayError):
-                seat.is_routed = False
+                seat.unheard[chat] = None
             elif isinstance(error, BaseException):
                 raise error
 
@@ -270,11 +270,12 @@ class Resuming:
 
     async def _send(self, seat: Seat, planned: Plan, charges: PageCharges) -> None:
         """What was noted of a chat stays noted: it is held against the place that the chat gets now."""
+        listed_now = {row.chat for row in planned.rows}
         for chat, begun in planned.places.items():
             place = Place(begun.position, NOT_SEEN if begun.since is None else begun.since)
             noted = seat.places.get(chat)
             place.ahead = noted.ahead if noted is not None else 0
-            place.is_member = begun.is_member
+            place.is_member, place.has_row = begun.is_member, chat in listed_now
             seat.places[chat] = place
             if not begun.is_member and chat in seat.rooms:
                 # meanwhile he was told that it became large, as one of whom nothing was known yet

@@ -55,7 +55,7 @@ class Sending:
     async def rows(self, seat: Seat, listed: Sequence[Listed]) -> None:
         for some in batched(listed, ROWS_IN_A_FRAME):
             await self._room(seat)
-            seat.connected.push(encode_push(ChatRows(rows=tuple(map(_row, some)))))
+            seat.connected.push(encode_push(ChatRows(rows=tuple(map(chat_row, some)))))
 
     async def _room(self, seat: Seat) -> None:
         """Wait until the device has taken most of what it was sent; nobody else waits for it meanwhile."""
@@ -89,7 +89,7 @@ def _shown_to(user: UserId, some: Iterable[Shown], changed: Mapping[int, Shown])
         yield entry_of(each, user, changed.get(each.entry.refers_to or 0))
 
 
-def _row(listed: Listed) -> ChatRow:
+def chat_row(listed: Listed) -> ChatRow:
     last = listed.last
     return ChatRow(
         chat=listed.chat.chat,

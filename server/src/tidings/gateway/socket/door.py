@@ -4,7 +4,9 @@ either refuses or hands the connection to the library. What is refused here has 
 
 import asyncio
 import random
+import socket
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import Protocol, cast, final, override
 
 from tidings.gateway.socket.answer import spelled
@@ -14,6 +16,7 @@ from tidings.gateway.socket.ports import Admission, Admit, Refusal, Report, Tall
 from tidings.gateway.socket.upgrade import check
 from tidings.kernel.errors import Code
 
+_ADDRESS_FULL = "Too many connections are open from this address"
 _TOO_LATE = Refusal(408, Code.REQUEST_INVALID, "The request did not come in time")
 _BROKEN = Refusal(500, Code.INTERNAL, "Admission failed")
 
@@ -32,6 +35,8 @@ class House(Protocol):
     @property
     def is_full(self) -> bool: ...
 
+    def has_room_for(self, address: str) -> bool: ...
+    def spoke(self, door: "Door") -> None: ...
     def take_in(self, transport: asyncio.Transport, upgrade: Upgrade, rest: bytes) -> None: ...
     def left_the_door(self, door: "Door") -> None:
         """Called once, whether it went in, was refused or went away."""
@@ -42,8 +47,9 @@ class House(Protocol):
 class Door(asyncio.Protocol):
     """One of them. The timer runs until it has left."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, sock: socket.socket) -> None:
         self._house = house
+        self._sock = sock
         options = house.options
         self._reader = HeadReader(options.rules.max_head_bytes, options.rules.max_headers)
         self._transport: asyncio.Transport | None = None
@@ -64,6 +70,7 @@ class Door(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_decided:
             return
+        self._house.spoke(self)
         try:
             head = self._reader.feed(data)
         except HeadRefusedError as error:
@@ -80,19 +87,29 @@ class Door(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def drop(self) -> None:
+        """End it to make room for others. A TLS handshake has no transport yet, and ends by its socket's end."""
+        if self._transport is not None:
+            self._transport.abort()
+        else:
+            with suppress(OSError):
+                self._sock.shutdown(socket.SHUT_RDWR)
+
     def _decide(self, head: Head) -> None:
         self._is_decided = True
         upgrade = check(head, self._peer(), self._house.options.rules)
         if isinstance(upgrade, Refusal):
             self._refuse(upgrade)
         elif self._house.is_full:
-            self._refuse(self._full())
+            self._refuse(self._full("This gateway is full"))
+        elif not self._house.has_room_for(upgrade.client):
+            self._refuse(self._full(_ADDRESS_FULL))
         else:
             self._ask(upgrade, head.rest)
 
-    def _full(self) -> Refusal:
+    def _full(self, title: str) -> Refusal:
         retry_after_ms = random.randint(*self._house.options.full_retry_ms)  # noqa: S311 - spreads, guards nothing
-        return Refusal(503, Code.OVERLOADED, "This gateway is full", retry_after_ms=retry_after_ms)
+        return Refusal(503, Code.OVERLOADED, title, retry_after_ms=retry_after_ms)
 
     def _ask(self, upgrade: Upgrade, rest: bytes) -> None:
         try:

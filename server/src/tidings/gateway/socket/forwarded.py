@@ -32,6 +32,14 @@ def client_address(peer: str, head: Head, rules: UpgradeRules) -> str:
     return str(nearest)
 
 
+def is_proxy(peer: str, rules: UpgradeRules) -> bool:
+    """Whether a connection from there is one of our proxies', and so anybody's."""
+    if not rules.trusted_proxies:
+        return False
+    address = _parse(peer)
+    return address is not None and _is_trusted(address, rules.trusted_proxies)
+
+
 def _hops(head: Head, rules: UpgradeRules) -> Iterator[str]:
     entries = reversed(head.tokens(rules.forwarded_by))
     if rules.forwarded_by == "x-forwarded-for":

@@ -57,7 +57,9 @@ class ListenOptions:
     slow_close_code: int = CloseCode.TRY_AGAIN_LATER
     slow_close_reason: str = "too slow: reconnect and resume"
     max_connections: int = 50_000
+    max_connections_per_address: int = 200
     max_handshakes: int = 1_000
+    max_handshakes_per_address: int = 32
     handshake_s: float = 5.0
     linger_s: float = 5.0
     full_retry_ms: tuple[int, int] = (5_000, 15_000)

@@ -114,6 +114,7 @@ class Tally:
     closed: int = 0
     refused: dict[int, int] = field(default_factory=dict)
     handshakes_failed: int = 0
+    handshakes_dropped: int = 0
     too_slow: int = 0
     receiver_faults: int = 0
 

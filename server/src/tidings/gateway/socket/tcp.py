@@ -47,10 +47,9 @@ def _set(made: socket.socket, options: TcpOptions) -> None:
 
 @final
 class Accepting:
-    """Takes connections off the backlog while it may; those it leaves wait in the kernel, at no cost to us."""
+    """Accept connections and pass them on with the address of their peer."""
 
-    def __init__(self, sock: socket.socket, take: Callable[[socket.socket], bool]) -> None:
-        """`take` says whether it wants another one."""
+    def __init__(self, sock: socket.socket, take: Callable[[socket.socket, str], None]) -> None:
         self._sock = sock
         self._take = take
         self._loop = asyncio.get_running_loop()
@@ -77,16 +76,14 @@ class Accepting:
         """A bounded number, so that a storm of connections leaves the loop to those who are in."""
         for _ in range(_ACCEPTS_PER_TURN):
             try:
-                accepted, _address = self._sock.accept()
+                accepted, address = self._sock.accept()
             except (BlockingIOError, ConnectionAbortedError, InterruptedError):
                 return
             except OSError as error:
                 self._rest(error)
                 return
             accepted.setblocking(False)  # noqa: FBT003 - as above
-            if not self._take(accepted):
-                self.pause()
-                return
+            self._take(accepted, str(address[0]))
 
     def _rest(self, error: OSError) -> None:
         """Out of file descriptors: the socket stays readable, so look away for a while instead of spinning."""

@@ -5,6 +5,7 @@ GET only, one request a connection, everything bounded. Not for clients: bind it
 """
 
 import asyncio
+import errno
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -30,10 +31,14 @@ type Page = Callable[[], Response]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminOptions:
-    """`port` 0: any free one, named in the log. `request_s`: from connecting to the last byte of the answer."""
+    """`port` 0: any free one, named in the log. `may_move`: if `port` is taken, any free one does, with a warning.
+
+    `request_s`: from connecting to the last byte of the answer.
+    """
 
     host: str = "127.0.0.1"
     port: int = 0
+    may_move: bool = False
     request_s: float = 5.0
     max_head_bytes: int = 8_192
     max_connections: int = 64
@@ -45,8 +50,7 @@ class AdminServer:
     def __init__(self, options: AdminOptions, pages: Mapping[str, Page]) -> None:
         self._options = options
         self._pages = pages
-        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-        self._socket = socket.create_server((options.host, options.port), family=family)
+        self._socket = _listen(options)
         self.port: int = self._socket.getsockname()[1]
         self._loop = asyncio.new_event_loop()
         self._stopping = asyncio.Event()
@@ -110,6 +114,17 @@ class AdminServer:
         except Exception:
             log.exception("an admin page failed", page=path)
             return _plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _listen(options: AdminOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family)
+    except OSError as error:
+        if not options.may_move or error.errno != errno.EADDRINUSE:
+            raise
+    log.warning("the admin port is taken: another one is used; set process.admin_port", taken=options.port)
+    return socket.create_server((options.host, 0), family=family)
 
 
 def _plain(status: HTTPStatus) -> Response:

@@ -42,13 +42,13 @@ def readyz(identity: Identity, report: Report, beat_age_s: float, max_lag_s: flo
         "phase": report.phase,
         "process": identity.kind,
         "instance": identity.instance,
-        "ails": [*([blocked] if blocked else []), *_ailments(report)],
+        "problems": [*([blocked] if blocked else []), *_problems(report)],
         "components": {part.name: _component(part) for part in report.components},
     }
     return _json(is_ready, body)
 
 
-def _ailments(report: Report) -> list[str]:
+def _problems(report: Report) -> list[str]:
     return [f"{part.name}: {part.reason}" for part in report.components if not part.ok]
 
 

@@ -39,6 +39,7 @@ class Process:
         self._options = options
         self._board = board
         self._code = ExitCode.CLEAN
+        self._reason = ""
         self._started: list[Component] = []
         self._ending: asyncio.Future[None] = loop.create_future()
         self._no_drain: asyncio.Future[None] = loop.create_future()
@@ -56,7 +57,9 @@ class Process:
         await self._drain()
         await self._stop_all()
         self._board.enter(Phase.STOPPED)
-        log.info("process stopped", exit_code=self._code.value, outcome=self._code.name.lower())
+        # The reason stands above what stopped since: whoever reads the end of the log must find it there too.
+        why = {"reason": self._reason} if self._reason else {}
+        log.info("process stopped", exit_code=self._code.value, outcome=self._code.name.lower(), **why)
         return self._code
 
     def signalled(self, number: signal.Signals) -> None:
@@ -71,15 +74,15 @@ class Process:
 
     def crash(self, name: str, error: BaseException) -> None:
         log.critical("crashed", component=name, reason=describe(error), exc_info=error)
-        self._end_with(ExitCode.CRASHED)
+        self._end_with(ExitCode.CRASHED, f"{name}: {describe(error)}")
 
     def _task_crashed(self, name: str, error: BaseException) -> None:
         self.crash(f"task {name}", error)
 
-    def _end_with(self, code: ExitCode) -> None:
-        """The first fault decides the code; the rest stand in the log."""
+    def _end_with(self, code: ExitCode, reason: str) -> None:
+        """The first fault decides the code and the reason; the rest stand in the log."""
         if self._code is ExitCode.CLEAN:
-            self._code = code
+            self._code, self._reason = code, reason
         _set(self._no_drain)
         _set(self._ending)
 
@@ -109,7 +112,7 @@ class Process:
     def _not_started(self, component: Component, reason: str, error: Exception | None) -> None:
         self._board.mark(component, State.FAILED, reason)
         log.critical("component did not start", component=component.name, reason=reason, exc_info=error)
-        self._end_with(ExitCode.START_FAILED)
+        self._end_with(ExitCode.START_FAILED, f"{component.name}: {reason}")
 
     async def _drain(self) -> None:
         if self._no_drain.done() or self._board.report.phase is not Phase.RUNNING:
@@ -147,14 +150,14 @@ class Process:
         left_s = max(ends_at - time.monotonic(), _TASKS_S)
         if await within(self.tasks.close(), left_s, self._hurry) is not Finish.DONE:
             log.error("background tasks did not stop")
-            self._end_with(ExitCode.LATE)
+            self._end_with(ExitCode.LATE, "background tasks did not stop")
 
     def _not_stopped(
         self, component: Component, reason: str, error: Exception | None, code: ExitCode
     ) -> None:
         self._board.mark(component, State.FAILED, reason)
         log.error("component did not stop", component=component.name, reason=reason, exc_info=error)
-        self._end_with(code)
+        self._end_with(code, f"{component.name}: {reason}")
 
 
 def _set(future: asyncio.Future[None]) -> None:

@@ -28,8 +28,9 @@ def json_chain(identity: Identity, bounds: Bounds) -> list[Processor]:
     return [*_shared(identity), ExceptionRenderer(stacks), _Clean(bounds), _render_json]
 
 
-def console_chain(identity: Identity, bounds: Bounds) -> list[Processor]:
-    return [*_shared(identity), ExceptionRenderer(_traceback_text), _Clean(bounds), _RenderConsole()]
+def console_chain(identity: Identity, bounds: Bounds, *, has_colors: bool) -> list[Processor]:
+    render = _RenderConsole(has_colors=has_colors)
+    return [*_shared(identity), ExceptionRenderer(_traceback_text), _Clean(bounds), render]
 
 
 def _shared(identity: Identity) -> list[Processor]:
@@ -79,10 +80,10 @@ def _render_json(_: WrappedLogger, __: str, event: EventDict) -> bytes:
 
 
 class _RenderConsole:
-    """For a person at a terminal: the time of day, colours, no ids of the process."""
+    """For people: the time of day, no ids of the process, colours on a terminal."""
 
-    def __init__(self) -> None:
-        self._render = structlog.dev.ConsoleRenderer(colors=True, pad_event_to=40)
+    def __init__(self, *, has_colors: bool) -> None:
+        self._render = structlog.dev.ConsoleRenderer(colors=has_colors, pad_event_to=40)
 
     def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> bytes:
         when: datetime = event.pop("time")

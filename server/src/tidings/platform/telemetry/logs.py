@@ -4,6 +4,7 @@ Configured once per process, before anything else. What a line may hold is decid
 """
 
 import logging
+import os
 import sys
 import threading
 from contextlib import AbstractContextManager
@@ -24,9 +25,12 @@ type Level = Literal["debug", "info", "warning", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOptions:
-    """`library_level` is for what others wrote: their debug lines can hold requests with credentials."""
+    """`library_level` is for what others wrote: their debug lines can hold requests with credentials.
 
-    format: Literal["json", "console"] = "json"
+    `format` `auto`: for people if stdout is a terminal, JSON otherwise.
+    """
+
+    format: Literal["auto", "json", "console"] = "json"
     level: Level = "info"
     library_level: Level = "warning"
     bounds: Bounds = field(default_factory=Bounds)
@@ -69,9 +73,9 @@ class Sink:
 
 def configure(identity: Identity, options: LogOptions, *, stream: Stream | None = None) -> Sink:
     """Take over structlog, the standard library's logging, warnings and uncaught exceptions."""
+    is_terminal = stream is None and sys.stdout.isatty()
     sink = Sink(stream or FileIO(sys.stdout.fileno(), "w", closefd=False))
-    make = json_chain if options.format == "json" else console_chain
-    processors = make(identity, options.bounds)
+    processors = _chain(identity, options, is_terminal=is_terminal)
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(options.level),
@@ -81,6 +85,13 @@ def configure(identity: Identity, options: LogOptions, *, stream: Stream | None 
     _take_over_standard_library(_Foreign(sink, processors), options.library_level)
     _take_over_uncaught()
     return sink
+
+
+def _chain(identity: Identity, options: LogOptions, *, is_terminal: bool) -> list[Processor]:
+    """Colours are for a terminal whose user has not set NO_COLOR (https://no-color.org)."""
+    if options.format == "json" or (options.format == "auto" and not is_terminal):
+        return json_chain(identity, options.bounds)
+    return console_chain(identity, options.bounds, has_colors=is_terminal and not os.environ.get("NO_COLOR"))
 
 
 def get(name: str) -> FilteringBoundLogger:

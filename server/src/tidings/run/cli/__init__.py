@@ -25,7 +25,7 @@ COMMANDS = {
     "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
     "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
     "restored": "After a backup was put back, or a standby took over: a new epoch.",
-    "run": "A process of Tidings, in the foreground: the REST edge.",
+    "run": "Run a process: api, gateway, delivery, relay or notices.",
     "protocol": "What Tidings speaks, as documents for clients.",
     "relay": "What the relay can't put right by itself: the repair job.",
     "segment": "Who broadcasts are for: predicates over profiles, and lists in versions.",
@@ -62,6 +62,7 @@ class _Lazy(click.Group):
         command: click.Command
         if cmd_name in COMMANDS:
             command = importlib.import_module(f"tidings.run.cli.{cmd_name}").group
+            _summarize(command)
             return command
         if cmd_name in brought():
             command = brought()[cmd_name].load()
@@ -73,6 +74,14 @@ class _Lazy(click.Group):
         told = COMMANDS | {name: _summary(found) for name, found in brought().items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(told.items()))
+
+
+def _summarize(command: click.Command) -> None:
+    """Let lists of commands show the whole first sentence, which click would cut to the width of the terminal."""
+    paragraph = " ".join((command.help or "").partition("\n\n")[0].split())
+    command.short_help = command.short_help or paragraph.partition(". ")[0].rstrip(".") + "."
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        _summarize(each)
 
 
 @click.command(cls=_Lazy)

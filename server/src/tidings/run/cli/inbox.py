@@ -21,6 +21,7 @@ from tidings.notices.send import Wish
 from tidings.platform.redis.client import Redis
 from tidings.run import publishing
 from tidings.run.accounts import open_tables
+from tidings.run.cli.missing import missing_tenant_named
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.inboxes import NoticeCases, join_serving
 from tidings.run.keys import open_keys
@@ -173,6 +174,7 @@ async def open_cases() -> AsyncIterator[NoticeCases]:
         _redis(settings) as redis,
         open_tables(settings.dynamo) as client,
         open_keys(settings, client, clock) as keys,
+        missing_tenant_named(client),
     ):
         cases, live = join_serving(
             client, keys, clock, KafkaChunks(publisher), redis, settings=settings.notices

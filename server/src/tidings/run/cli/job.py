@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from tidings.jobs.model import JobId, JobState
+from tidings.jobs.model import JobId, JobKind, JobState
 from tidings.jobs.model import Progress as JobProgress
 from tidings.jobs.track import Track
 from tidings.kernel.clock import time_text
@@ -15,6 +15,7 @@ from tidings.kernel.ids import TenantId
 from tidings.run.cli.inbox import open_cases
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 
+_STARTED = {False: "the broadcast has not started", True: "the broadcast has started"}
 _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 
 
@@ -90,20 +91,23 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
         console=SafeConsole(),
     )
     async with open_cases() as cases:
+        at = await cases.track.progress(tenant, job)  # a job that does not exist is reported without a bar
         with bar:
-            task = bar.add_task("", total=None, state="", told="")
+            task = bar.add_task("", total=at.job.total, state="", told="")
             while True:
-                at = await cases.track.progress(tenant, job)
                 done = at.done + at.failed
                 bar.update(task, total=at.job.total, completed=done, state=at.state.value, told=_told(at))
                 if at.state in _OVER:
                     break
                 await asyncio.sleep(every_s)
+                at = await cases.track.progress(tenant, job)
     echo(line_of(at))
     return at.state
 
 
 def line_of(at: JobProgress) -> str:
+    if at.job.kind is JobKind.BROADCAST:  # one step for everybody: neither users nor a rate
+        return f"{at.state}: {_STARTED[bool(at.done)]}"
     return f"{at.state}: {at.done} of {at.job.total} users done, {at.failed} failed; {_told(at)}"
 
 

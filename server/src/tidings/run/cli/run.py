@@ -22,14 +22,18 @@ def _settings() -> Settings:
 
 
 _processes = click.option(
-    "--processes", default=1, show_default=True, type=click.IntRange(1, 64), help="So many, on one port."
+    "--processes",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Number of processes that share the port.",
 )
 
 
 @group.command()
 @_processes
 def api(processes: int) -> None:
-    """The REST edge."""
+    """Run the REST API."""
     from tidings.run.api import BUILDS, run_api  # noqa: PLC0415 - half a second that `--help` need not wait
     from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
     from tidings.run.processes import run_several  # noqa: PLC0415 - see above
@@ -44,7 +48,7 @@ def api(processes: int) -> None:
 @group.command()
 @_processes
 def gateway(processes: int) -> None:
-    """The WebSocket edge."""
+    """Run the WebSocket gateway."""
     from tidings.run.gateway import BUILDS, run_gateway  # noqa: PLC0415 - see above
     from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
     from tidings.run.processes import run_several  # noqa: PLC0415 - see above
@@ -58,7 +62,10 @@ def gateway(processes: int) -> None:
 
 @group.command()
 def delivery() -> None:
-    """Chat lists, pushes to gateways, the pending queue. Start as many as you like."""
+    """Run a delivery worker.
+
+    Workers update chat lists, push to gateways and keep what waits for offline users. Run as many as you need.
+    """
     from tidings.run.delivery import run_delivery  # noqa: PLC0415 - see above
 
     run_delivery(_settings())
@@ -66,7 +73,10 @@ def delivery() -> None:
 
 @group.command()
 def relay() -> None:
-    """Audits every commit, and publishes again what was not handled. Any number may run."""
+    """Run the relay.
+
+    It audits every commit and publishes again what was not handled. Any number may run.
+    """
     from tidings.run.relay import run_relay  # noqa: PLC0415 - see above
 
     run_relay(_settings())
@@ -74,7 +84,10 @@ def relay() -> None:
 
 @group.command()
 def notices() -> None:
-    """The workers that bring notices to users; as many as you like."""
+    """Run a notices worker.
+
+    Workers deliver notices to users. Run as many as you need.
+    """
     from tidings.run.notices import run_notices  # noqa: PLC0415 - see above
 
     run_notices(_settings())

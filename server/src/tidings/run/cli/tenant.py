@@ -1,7 +1,7 @@
-"""`tidings tenant create | show | set | rotate-content-key | key … | api-key …`."""
+"""`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | key … | api-key …`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypedDict, Unpack
 
 import click
@@ -10,14 +10,17 @@ from msgspec.structs import replace
 from tidings.accounts.reach import Reach, url_fault
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
 from tidings.run.accounts import open_tables
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.cli.tenant_keys import api_key, key
-from tidings.run.keys import open_keys
+from tidings.run.keys import kms_of, open_keys
+from tidings.run.people import signing_policy
 from tidings.run.settings.load import load
 from tidings.tenants.model import PushSettings, Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
 from tidings.tenants.settings import Tenants
-from tidings.tenants.store import DynamoTenantStore
+from tidings.tenants.signing import SigningPolicy, SigningRing
+from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 
 _DEFAULT = "default"
 _NONE = "none"
@@ -38,6 +41,8 @@ class _Given(TypedDict):
     audience: tuple[str, ...]
     jwks_url: str | None
     skew_s: int | None
+    issuer: str | None
+    typ: str | None
     phone_login: bool | None
     phone_prefix: tuple[str, ...]
     push_previews: bool | None
@@ -52,6 +57,8 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--audience", multiple=True, help="Tokens must be meant for one of these."),
             click.option("--jwks-url", help="Where the tenant publishes its keys; `none` takes it away."),
             click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
+            click.option("--issuer", help="Tokens must have this `iss`; `none` takes any."),
+            click.option("--typ", help="Tokens must have this `typ` in their header; `none` takes any."),
             click.option(
                 "--phone-login/--no-phone-login", default=None, help="Users may come by phone code."
             ),
@@ -95,6 +102,18 @@ def show(tenant: str) -> None:
     _show(asyncio.run(_with_tenants(lambda tenants: tenants.read(tenant))))
 
 
+@group.command(name="list")
+def list_() -> None:
+    """List the ids of all tenants."""
+
+    async def act() -> Sequence[TenantId]:
+        async with open_tables(load().settings.dynamo) as client:
+            return await Tenants(DynamoTenantStore(client), SystemClock()).list()
+
+    for tenant in asyncio.run(act()):
+        echo(tenant)
+
+
 @group.command(name="set")
 @click.argument("tenant")
 @_settable
@@ -114,6 +133,28 @@ def rotate_content_key(tenant: str) -> None:
     version = asyncio.run(_rotate(tenant))
     within_s = load().settings.encryption.refresh_s
     echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
+
+
+@group.command(name="rotate-access-key")
+@click.argument("tenant")
+def rotate_access_key(tenant: str) -> None:
+    """Sign TENANT's access tokens with a new key, for example because a process was broken into.
+
+    The new key signs once every process knows it; the old one is believed for one more token's life.
+    """
+    version, policy = asyncio.run(_rotate_access(tenant))
+    echo(
+        f"ok: access key {version} signs within {policy.announced_s:g} s; "
+        f"tokens of the old one are refused {policy.token_life_s:g} s later"
+    )
+
+
+async def _rotate_access(tenant: str) -> tuple[int, SigningPolicy]:
+    settings, clock = load().settings, SystemClock()
+    policy = signing_policy(settings)
+    async with open_tables(settings.dynamo) as client, kms_of(settings) as kms:
+        known = await Tenants(DynamoTenantStore(client), clock).read(tenant)
+        return await SigningRing(DynamoKeyStore(client), kms, clock, policy).rotate(known.id), policy
 
 
 async def _rotate(tenant: str) -> int:
@@ -137,6 +178,8 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
             audiences=given["audience"] or tokens.audiences,
             jwks_url=tokens.jwks_url if given["jwks_url"] is None else _url(given["jwks_url"]),
             skew_s=tokens.skew_s if given["skew_s"] is None else given["skew_s"],
+            issuer=_or_none(given["issuer"], tokens.issuer),
+            typ=_or_none(given["typ"], tokens.typ),
         ),
         has_phone_login=settings.has_phone_login if given["phone_login"] is None else given["phone_login"],
         phone_prefixes=_prefixes(settings.phone_prefixes, given["phone_prefix"]),
@@ -145,6 +188,10 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
         if given["push_previews"] is None
         else PushSettings(has_previews=given["push_previews"]),
     )
+
+
+def _or_none(given: str | None, before: str | None) -> str | None:
+    return before if given is None else None if given == "none" else given
 
 
 def _prefixes(prefixes: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
@@ -195,6 +242,8 @@ def _show(tenant: Tenant) -> None:
     table.add_row("audiences", ", ".join(tokens.audiences))
     table.add_row("JWKS URL", tokens.jwks_url or "-")
     table.add_row("clock skew", f"{tokens.skew_s} s")
+    table.add_row("issuer", tokens.issuer or "any")
+    table.add_row("typ", tokens.typ or "any")
     table.add_row("phone login", "on" if settings.has_phone_login else "off")
     table.add_row("phone prefixes", ", ".join(settings.phone_prefixes) or "none: no code is sent")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")

@@ -1,4 +1,4 @@
-"""`tidings user create | show | sessions | end-sessions`."""
+"""`tidings user create | show | list | find | sessions | end-sessions | suspend | unsuspend`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,10 +8,12 @@ import click
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Session, User
 from tidings.accounts.rules import check_user_id, phone_of
+from tidings.accounts.users import MAX_READ
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.opening import open_client
+from tidings.run.cli.missing import missing_tenant_named
 from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json
 from tidings.run.people import People, open_people
 from tidings.run.settings.load import load
@@ -75,6 +77,73 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
     _show_user(_run(act), as_json=as_json)
 
 
+_LIMIT = click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 10_000))
+
+
+@group.command(name="list")
+@click.argument("tenant")
+@click.option("--after", help="Go on behind this user, the last of a list before.")
+@_LIMIT
+@_JSON
+def list_(tenant: str, after: str | None, limit: int, *, as_json: bool) -> None:
+    """List the users of TENANT, in the order of its directory."""
+    start = None if after is None else check_user_id(after)
+    _show_found(_run(lambda people: _found(people, tenant, limit, start)), as_json=as_json)
+
+
+@group.command()
+@click.argument("tenant")
+@click.option("--prefix", help="Ids that begin with this.")
+@click.option("--name", help="Display names that contain this, in any case. Reads every user of TENANT.")
+@click.option("--phone", help="This number, in E.164.")
+@_LIMIT
+@_JSON
+def find(
+    tenant: str, prefix: str | None, name: str | None, phone: str | None, limit: int, *, as_json: bool
+) -> None:
+    """Find users of TENANT by id, display name or phone number."""
+    if sum(each is not None for each in (prefix, name, phone)) != 1:
+        raise click.UsageError("Give one of --prefix, --name and --phone.")
+
+    async def act(people: People) -> Sequence[User]:
+        if phone is not None:
+            user = await people.users.by_phone(TenantId(tenant), phone_of(phone))
+            return [] if user is None else [user]
+        return await _found(people, tenant, limit, prefix=prefix or "", name=name or "")
+
+    _show_found(_run(act), as_json=as_json)
+
+
+async def _found(
+    people: People, tenant: str, limit: int, after: UserId | None = None, *, prefix: str = "", name: str = ""
+) -> Sequence[User]:
+    found: list[User] = []
+    while len(found) < limit:
+        page = await people.users.list(TenantId(tenant), after, MAX_READ, prefix)
+        found.extend(each for each in page.users if name.casefold() in (each.display_name or "").casefold())
+        if (after := page.after) is None:
+            break
+    return found[:limit]
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("user")
+def suspend(tenant: str, user: str) -> None:
+    """Refuse every credential of USER and close their sockets, everywhere within 10 s."""
+    _run(lambda people: people.users.suspend(TenantId(tenant), check_user_id(user), is_on=True))
+    echo(f"ok: {user} is suspended")
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("user")
+def unsuspend(tenant: str, user: str) -> None:
+    """Let USER in again."""
+    _run(lambda people: people.users.suspend(TenantId(tenant), check_user_id(user), is_on=False))
+    echo(f"ok: {user} is no longer suspended")
+
+
 @group.command()
 @click.argument("tenant")
 @click.argument("user")
@@ -94,7 +163,10 @@ def sessions(tenant: str, user: str, *, as_json: bool) -> None:
 @click.option("--session", help="This one alone.")
 @_JSON
 def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) -> None:
-    """Log USER out, everywhere or on one device. Holds within `accounts.session_check_s`."""
+    """Log USER out, everywhere or on one device, within 10 s: sockets are closed, credentials refused.
+
+    Without --session, tokens that the tenant's own server signed before are refused too.
+    """
 
     async def act(people: People) -> int:
         if session is None:
@@ -124,6 +196,7 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
         async with (
             open_client(place.endpoint, place.region, place.table_prefix) as client,
             open_people(settings, client, clock) as people,
+            missing_tenant_named(client),
         ):
             return await act(people)
 
@@ -138,6 +211,18 @@ def _show_user(user: User, *, as_json: bool) -> None:
     table = SafeTable()
     for name, value in fields.items():
         table.add_row(name.replace("_", " "), "-" if value is None else str(value))
+    SafeConsole().print(table)
+
+
+def _show_found(found: Sequence[User], *, as_json: bool) -> None:
+    if as_json:
+        echo_json([_user_fields(user) for user in found])
+        return
+    table = SafeTable("user", "name", "phone", "since", "suspended")
+    for user in found:
+        shown = _user_fields(user)
+        names = ("user", "display_name", "phone", "created_at", "suspended_at")
+        table.add_row(*(shown[name] or "-" for name in names))
     SafeConsole().print(table)
 
 
@@ -158,6 +243,7 @@ def _user_fields(user: User) -> dict[str, str | None]:
         "avatar_uri": user.avatar_uri,
         "created_at": time_text(user.created_at_ms),
         "updated_at": time_text(user.updated_at_ms),
+        "suspended_at": None if user.suspended_at_ms is None else time_text(user.suspended_at_ms),
     }
 
 

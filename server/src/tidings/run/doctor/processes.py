@@ -1,4 +1,4 @@
-"""Processes that run: are they ready, and if not, what ails them. Known by their admin ports."""
+"""Running processes: whether they are ready, and if not, why. Found by their admin ports."""
 
 import http.client
 import json
@@ -47,5 +47,7 @@ def _look(place: str) -> Finding:
     name = f"{page.get('process', 'process')} at {place}"
     if answer.status == _READY:
         return ok("processes", f"{name} is ready")
-    ails = [str(each) for each in page.get("ails", [])]
-    return Finding("processes", State.WRONG, f"{name} is not ready", why, "Its log says since when.", ails)
+    problems = [str(each) for each in page.get("problems", [])]
+    return Finding(
+        "processes", State.WRONG, f"{name} is not ready", why, "Its log says since when.", problems
+    )

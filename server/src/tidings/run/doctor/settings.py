@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from tidings.kernel.errors import TidingsError
 from tidings.run.cli.run import group
 from tidings.run.doctor.model import Case, Finding, State, ok
-from tidings.run.settings.load import FIELDS
 
 if TYPE_CHECKING:
     from tidings.run.options import Build
@@ -38,7 +37,7 @@ def settings(case: Case) -> Iterator[Finding]:
         if details := [fault for fault in found.details if _MISSING not in fault]:
             yield replace(found, details=details)
             return
-    yield ok("settings", f"{len(case.loaded.sources)} of {len(FIELDS)} given, the rest are defaults")
+    yield ok("settings", f"{len(case.loaded.sources)} given, the rest are defaults")
 
 
 def _builds(kind: str) -> tuple["Build", ...]:

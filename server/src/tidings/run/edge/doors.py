@@ -6,6 +6,7 @@ from tidings.accounts.access import Access
 from tidings.accounts.credentials import Credentials
 from tidings.accounts.live import LiveSessions
 from tidings.accounts.model import Principal
+from tidings.accounts.revocations import Revocation
 from tidings.accounts.user_tokens import TenantSource
 from tidings.kernel.ids import TenantId
 from tidings.run.accounts import Accounts
@@ -24,10 +25,18 @@ class SessionTokens:
         await self._live.validate(principal)
         return principal
 
+    async def recheck(self, principal: Principal) -> None:
+        await self._live.validate(principal)
+
+    def forget(self, revocation: Revocation) -> None:
+        if revocation.session is not None:
+            self._live.forget(revocation.tenant, revocation.session)
+
 
 def credentials_of(accounts: Accounts, people: People) -> Credentials:
     """The door that every edge has: API keys, tokens of sessions that are on, tokens of the tenants' own servers."""
-    return Credentials(accounts.api_keys, SessionTokens(people.access, people.live), accounts.users)
+    own = SessionTokens(people.access, people.live)
+    return Credentials(accounts.api_keys, own, accounts.users, people.admission)
 
 
 class PhoneTenants:

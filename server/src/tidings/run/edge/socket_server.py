@@ -1,10 +1,13 @@
 """The gateway's server as a component: listens, keeps its timers, and on stop lets the devices leave in order."""
 
 import asyncio
-from collections.abc import Callable
+from asyncio import Task
+from collections.abc import Callable, Iterator
 from typing import override
 
+from tidings.accounts.revocations import Heard, RevocationWatch
 from tidings.gateway.drain import DrainOptions
+from tidings.gateway.revoking import Revoking
 from tidings.gateway.server import Server
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.memory import GiveBack
@@ -22,9 +25,16 @@ class SocketServer(Component):
     name = "sockets"
 
     def __init__(
-        self, make: Callable[[], Server], leaving: DrainOptions, tasks: Tasks, *, stop_s: float
+        self,
+        make: Callable[[], Server],
+        leaving: DrainOptions,
+        tasks: Tasks,
+        *,
+        watch: Callable[[Heard], RevocationWatch],
+        stop_s: float,
     ) -> None:
         self._make = make
+        self._watch = watch
         self._leaving = leaving
         self._tasks = tasks
         self.stop_s = stop_s
@@ -40,8 +50,14 @@ class SocketServer(Component):
             self._tasks.spawn("gateway timers", server.keep_time()),
             self._tasks.spawn("gateway routes", server.keep_routes()),
             self._tasks.spawn("gateway memory", _give_back(server)),
+            *self._watching(server.revoking),
         )
         log.info("listening", port=server.listener.port)
+
+    def _watching(self, revoking: Revoking | None) -> Iterator[Task[None]]:
+        if revoking is not None:
+            yield self._tasks.spawn("gateway revocations", self._watch(revoking.heard).keep())
+            yield self._tasks.spawn("gateway signing keys", _sweep(revoking))
 
     @override
     async def stop(self) -> None:
@@ -51,6 +67,12 @@ class SocketServer(Component):
         drained = await self._server.drain(self._leaving)
         await self._tasks.stop(*self._running)
         log.info("devices have left", told=drained.told, left=drained.left, closed=drained.closed)
+
+
+async def _sweep(revoking: Revoking) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        await revoking.sweep()
 
 
 async def _give_back(server: Server) -> None:

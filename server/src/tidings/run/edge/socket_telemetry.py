@@ -43,6 +43,11 @@ def export(metrics: Metrics, server: Server) -> None:
         "Connections that ended before a request, TLS included.",
         lambda: tally.handshakes_failed,
     )
+    metrics.tally(
+        "socket_handshakes_dropped_total",
+        "Connections dropped before their upgrade to make room for newer ones.",
+        lambda: tally.handshakes_dropped,
+    )
     metrics.tally("socket_slow_total", "Devices that read too slowly.", lambda: tally.too_slow)
     metrics.tally("socket_faults_total", "Mistakes of ours on a connection.", lambda: tally.receiver_faults)
     metrics.tallies("socket_closes_total", "Ends, by close code.", "code", lambda: dict(traffic.closes))

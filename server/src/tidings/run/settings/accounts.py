@@ -79,14 +79,32 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
     session_idle_days: Annotated[
         int, Meta(description="A session that is not refreshed for so long is over.", ge=1, le=3650)
     ] = 60
+    session_max_days: Annotated[
+        int,
+        Meta(
+            description="A session is over so long after its login, however often it is refreshed.",
+            ge=1,
+            le=3650,
+        ),
+    ] = 365
     session_check_s: Annotated[
         float,
         Meta(
-            description="Within this a session that was ended is refused everywhere, whatever its access token says.",
+            description="How long a process may use what it has read of a session. One that was ended is refused "
+            "within seconds in any case, because processes read revocations every 2 s.",
             gt=0,
             le=600,
         ),
-    ] = 30.0
+    ] = 10.0
+    user_check_s: Annotated[
+        float,
+        Meta(
+            description="How long a process may use what it has read of a user: whether they exist, are suspended or "
+            "were signed out. An active user costs one read in this time and process.",
+            gt=0,
+            le=10,
+        ),
+    ] = 5.0
     sms: Annotated[
         Literal["console", "sns", "none"],
         Meta(

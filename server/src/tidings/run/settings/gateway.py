@@ -77,9 +77,35 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     max_connections: Annotated[
         Count, Meta(description="Open ones; more are refused. Needs as many open files, and 1,500.")
     ] = 50_000
+    max_connections_per_address: Annotated[
+        Count,
+        Meta(
+            description="Open connections from one IPv4 address or IPv6 /64; more receive 503. Raise it for offices "
+            "and mobile networks behind one address. Behind a proxy, set `trusted_proxies`."
+        ),
+    ] = 200
+    max_devices_per_user: Annotated[
+        Count,
+        Meta(description="Devices of one user on one process; one more closes the oldest with 4508."),
+    ] = 20
+    tenant_share: Annotated[
+        float,
+        Meta(
+            description="Share of `max_connections` and `resumes_at_once` that one tenant may take. "
+            "1 where there is one tenant.",
+            gt=0,
+            le=1,
+        ),
+    ] = 0.8
     max_handshakes: Annotated[
-        Count, Meta(description="So many connect at once; the next wait in the kernel.")
+        Count,
+        Meta(
+            description="Connections before their upgrade; one more drops the oldest that has sent nothing."
+        ),
     ] = 1_000
+    max_handshakes_per_address: Annotated[
+        Count, Meta(description="The same for one address; not counted for `trusted_proxies`.")
+    ] = 32
     handshake_s: Annotated[
         Seconds, Meta(description="From the connection to the end of the request, TLS included.")
     ] = 5.0
@@ -89,6 +115,10 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     connects_per_s: Annotated[
         float, Meta(description="New connections a second; the others are told when to return.", gt=0)
     ] = 500.0
+    connects_per_s_per_address: Annotated[
+        float,
+        Meta(description="The same for one address, with five seconds' worth at once.", gt=0),
+    ] = 20.0
     connect_burst: Annotated[Count, Meta(description="So many at once before that holds.")] = 500
     drain_spread_s: Annotated[
         Seconds, Meta(description="Over how long the devices of a stopping gateway reconnect elsewhere.")

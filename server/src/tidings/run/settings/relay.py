@@ -43,6 +43,14 @@ class RelaySettings(Struct, frozen=True, kw_only=True):
             ge=0.4,
         ),
     ] = 0.5
+    idle_every_s: Annotated[
+        float,
+        Meta(
+            description="Longest time between two reads of a shard that has nothing new. Each empty read doubles the "
+            "wait, from `read_every_s` up to this. DynamoDB Streams charges for empty reads too.",
+            ge=0.4,
+        ),
+    ] = 5.0
     discover_s: Annotated[Seconds, Meta(description="How often the stream's shards are listed.")] = 10.0
     max_waiting: Annotated[
         Count,

@@ -18,9 +18,12 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True):
     """What a process tells about itself."""
 
     log_format: Annotated[
-        Literal["json", "console"],
-        Meta(description="`json`: a line for machines; `console`: for a person at a terminal."),
-    ] = "json"
+        Literal["auto", "json", "console"],
+        Meta(
+            description="`json`: one object a line, for machines; `console`: for people, with colours on a terminal "
+            "unless NO_COLOR is set; `auto`: `console` if stdout is a terminal, `json` otherwise."
+        ),
+    ] = "auto"
     log_level: Annotated[Level, Meta(description="From which level Tidings' own lines are written.")] = "info"
     library_log_level: Annotated[
         Level, Meta(description="The same for libraries; their debug lines can hold credentials.")
@@ -48,11 +51,13 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         Meta(description="Where `/livez`, `/readyz` and `/metrics` answer. Not for clients.", min_length=1),
     ] = "127.0.0.1"
     admin_port: Annotated[
-        Port,
+        Port | None,
         Meta(
-            description="0: any free one, named in the first log line. With several processes the first of them."
+            description="Port of these pages; 0: any free one, named in the first log line. Unset: 9500 for `api`, "
+            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notices`, or any free one with a "
+            "warning if that is taken. With `--processes` the first of them; the others have the next numbers."
         ),
-    ] = 0
+    ] = None
     drain_s: Annotated[
         float,
         Meta(

@@ -3,6 +3,7 @@
 from tidings.tables.bounds import MS, SECONDS, TIME, Attributes, Blob, Flag, ListOf, Number, Text
 from tidings.tables.items.chat import EPOCH, OWN_USER, USER
 from tidings.tables.keys import KeyTemplate
+from tidings.tables.limits import PART_BYTES
 from tidings.tables.model import Item
 
 PHONE = KeyTemplate("{tenant}#{phone}")
@@ -16,6 +17,9 @@ API_KEY_KEY = KeyTemplate("key#{key}")
 SYSTEM = KeyTemplate("_system")
 INSTALLATION_KEY = KeyTemplate("installation")
 SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
+LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
+REVOCATIONS = KeyTemplate("_system#revoked")
+REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
 
 USER_ROW = Item(
     "user",
@@ -28,11 +32,14 @@ USER_ROW = Item(
         "avatar_uri": Text(1024),
         "last_seen": Text(8),
         "sessions_epoch": Number(9),
+        "not_before": TIME,
+        "suspended_at": TIME,
         "created_at": TIME,
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile, who may see when he is there; `sessions_epoch` goes up when all sessions are ended",
+    holds="identity and profile, who may see when he is there; `sessions_epoch` goes up when all sessions are ended, "
+    "tokens issued before `not_before` are refused, and so is every credential from `suspended_at` on",
 )
 # Carries no `phone_number`, or the index would show it beside the user.
 CLAIM = Item(
@@ -120,6 +127,31 @@ INSTALLATION = Item(
     },
     max_bytes=512,
     holds="the installation's epoch, whether a restore is being finished, and which table its log is: so a copy is known",
+)
+
+LISTED_TENANT = Item(
+    "listed tenant",
+    SYSTEM,
+    LISTED_TENANT_KEY,
+    {"created_at": TIME},
+    max_bytes=512,
+    holds="that there is this tenant, so that tenants can be listed; written in one transaction with its settings",
+)
+REVOCATION = Item(
+    "revocation",
+    REVOCATIONS,
+    REVOCATION_KEY,
+    {
+        "owner": Text(PART_BYTES["tenant"]),
+        "user_id": USER,
+        "session_id": Text(PART_BYTES["session"]),
+        "kid": Text(64),
+        "from_ms": MS,
+        "ttl": SECONDS,
+    },
+    max_bytes=512,
+    holds="a session, user or signing key whose credentials ended, for an hour: every process reads the newest every "
+    "two seconds, forgets what it has cached of them, and a gateway closes their sockets",
 )
 
 LEASE = Item(

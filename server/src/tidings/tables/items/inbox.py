@@ -1,5 +1,6 @@
 """Items of the one table of notices. Keys as the design's section 8 spells them."""
 
+from tidings.kernel.ids import TenantId, UserId, hash_of
 from tidings.tables.bounds import (
     MS,
     SECONDS,
@@ -107,8 +108,16 @@ PROFILE = Item(
         "lists_before": MapOf(64, PART_BYTES["segment"], VERSION),
     },
     max_bytes=15 * 1024,
-    holds="attributes and lists of a user; all of them are the tenant's directory",
+    holds="attributes and lists of a user; written with the user's row, so all of them are the tenant's directory",
 )
+
+
+def profile_key(tenant: TenantId, user: UserId) -> dict[str, object]:
+    """Where the user's item in the tenant's directory is."""
+    bucket = hash_of(user) % BUCKETS
+    return {"PK": OF_BUCKET.render(tenant=tenant, bucket=bucket), "SK": PROFILE_SORT.render(user=user)}
+
+
 BROADCAST_ENTRY = Item(
     "broadcast entry",
     OF_LOG,

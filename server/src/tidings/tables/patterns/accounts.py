@@ -1,7 +1,7 @@
 """How users, sessions, tenants and leases are used."""
 
 from tidings.platform.dynamo.access import Consistency
-from tidings.tables.declaration import LEASES, SESSIONS, TENANTS, USERS
+from tidings.tables.declaration import INBOX, LEASES, SESSIONS, TENANTS, USERS
 from tidings.tables.patterns.forms import (
     Role,
     batch_get,
@@ -59,18 +59,40 @@ CONFIRM_USERS = batch_get(
 FIND_CLAIM = get(
     "users.find_claim", USERS, "phone#number", Role.AUTHORISES, "Whose number is this? Asked at login."
 )
-CREATE_USER = put("users.create", USERS, "user_id, if absent", "Create a user without a phone number.")
+CREATE_USER = transact(
+    "users.create",
+    (USERS, INBOX),
+    "user_id, if absent; t#TD#hash, u#U",
+    "Create a user without a phone number, with their item in the tenant's directory: by a server, or at their first "
+    "accepted credential.",
+)
 CREATE_WITH_PHONE = transact(
     "users.create_with_phone",
-    (USERS,),
-    "user_id, phone#number, both if absent",
-    "Create a user and claim the number. Who comes second is shown the claim, and so the user.",
+    (USERS, INBOX),
+    "user_id, phone#number, both if absent; t#TD#hash, u#U",
+    "Create a user with their item in the directory and claim the number. Who comes second is shown the claim, and so "
+    "the user.",
 )
-END_SESSIONS = update(
+END_SESSIONS = transact(
     "users.end_sessions",
-    USERS,
-    "user_id, if it exists",
-    "Raise `sessions_epoch`: sessions of an earlier one are over, also those that no index shows yet.",
+    (USERS, TENANTS),
+    "user_id, if it exists; _system#revoked",
+    "Raise `sessions_epoch`: sessions of an earlier one are over, also those that no index shows yet. Set "
+    "`not_before`: the tenant's tokens that were issued earlier are refused.",
+)
+SUSPEND_USER = transact(
+    "users.suspend",
+    (USERS, TENANTS),
+    "user_id, if it exists; _system#revoked",
+    "Refuse every credential of a user, or take that back.",
+)
+LIST_DIRECTORY = query(
+    "users.list_directory",
+    INBOX,
+    "t#TD#0 … t#TD#255, begins with u#prefix",
+    Role.SHOWS,
+    "Ids of a tenant's users, a page of one of 256 parts at a time: lists and searches for support.",
+    consistency=Consistency.EVENTUAL,
 )
 UPDATE_USER = update("users.update", USERS, "user_id, if it exists", "Change a profile.")
 
@@ -106,7 +128,12 @@ LIST_SESSIONS = query_index(
     index="user_sessions-index",
     asked_as="List user sessions",
 )
-REVOKE_SESSION = delete("sessions.revoke", SESSIONS, "session_id, if it is the user's", "Log a device out.")
+REVOKE_SESSION = transact(
+    "sessions.revoke",
+    (SESSIONS, TENANTS),
+    "session_id, if it is the user's; _system#revoked",
+    "Log a device out, and have gateways close its socket.",
+)
 REVOKE_SESSIONS = batch_write(
     "sessions.revoke_many", SESSIONS, "session_ids", "Log out all devices that sessions.list gave."
 )
@@ -114,7 +141,20 @@ REVOKE_SESSIONS = batch_write(
 READ_SETTINGS = get(
     "tenants.read_settings", TENANTS, "tenant, settings", Role.AUTHORISES, "What a tenant has set; cached."
 )
-CREATE_TENANT = put("tenants.create", TENANTS, "tenant, settings, if absent", "Create a tenant.")
+CREATE_TENANT = transact(
+    "tenants.create",
+    (TENANTS,),
+    "tenant, settings, if absent; _system, tenant#id",
+    "Create a tenant, and list it.",
+)
+LIST_TENANTS = query(
+    "tenants.list",
+    TENANTS,
+    "_system, begins with tenant#",
+    Role.SHOWS,
+    "All tenants, a page at a time.",
+    consistency=Consistency.EVENTUAL,
+)
 UPDATE_SETTINGS = update("tenants.update_settings", TENANTS, "tenant, settings, if version = n", "Set.")
 FIND_API_KEY = get(
     "tenants.find_key", TENANTS, "tenant, key#id", Role.AUTHORISES, "Verify an API key; cached."
@@ -136,7 +176,20 @@ LIST_SIGNING_KEYS = query(
     Role.AUTHORISES,
     "Public keys that a tenant's tokens are verified with; cached.",
 )
-PUT_SIGNING_KEY = put("tenants.put_jwk", TENANTS, "tenant, jwk#id", "Add or retire a signing key.")
+PUT_SIGNING_KEY = put("tenants.put_jwk", TENANTS, "tenant, jwk#id, if absent", "Add a signing key.")
+RETIRE_SIGNING_KEY = transact(
+    "tenants.retire_jwk",
+    (TENANTS,),
+    "tenant, jwk#id, if it is as it was read; _system#revoked",
+    "Retire a signing key, and have gateways close the sockets of its tokens.",
+)
+READ_REVOCATIONS = query(
+    "tenants.read_revocations",
+    TENANTS,
+    "_system#revoked, at_ms >= two minutes ago",
+    Role.AUTHORISES,
+    "Which credentials ended lately? Every process that serves asks every two seconds.",
+)
 LIST_DATA_KEYS = query(
     "tenants.list_data_keys",
     TENANTS,

@@ -1,19 +1,24 @@
 """What tenants have set, in the table `tenants`: one blob with a version."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tidings.kernel.clock import time_ms, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.transactions import Put
 from tidings.platform.dynamo.values import Item
-from tidings.tables.items.accounts import SETTINGS_KEY, TENANT
+from tidings.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
 from tidings.tables.keys import KeyPartError
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.model import Tenant, TenantSettings
 from tidings.tenants.store.keys import unavailable
 
+_LISTED = "tenant#"
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(TenantSettings).decode
 
@@ -33,9 +38,13 @@ class DynamoTenantStore:
         }
         try:
             # not repeated by itself: who finds a tenant there must know that it is not his own first try
-            await self._client.put(patterns.CREATE_TENANT, row, condition="attribute_not_exists(tenant)")
-        except ConditionFailedError:
-            return False
+            settled = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
+            listed = Put(table="tenants", item=_listed_key(tenant) | {"created_at": now})
+            await self._client.transact_write(patterns.CREATE_TENANT, [settled, listed])
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise unwritten(cancelled) from cancelled
         except DynamoError as error:
             raise unwritten(error) from error
         return True
@@ -48,6 +57,20 @@ class DynamoTenantStore:
         except DynamoError as error:
             raise unavailable(error) from error
         return None if item is None else _tenant_of(item)
+
+    async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:
+        query = Query(
+            condition="tenant = :t AND begins_with(#i, :p)",
+            values={":t": SYSTEM.render(), ":p": _LISTED},
+            names={"#i": "item"},
+            limit=limit,
+            start=None if after is None else _listed_key(after),
+        )
+        try:
+            page = await self._client.query(patterns.LIST_TENANTS, query)
+        except DynamoError as error:
+            raise unavailable(error) from error
+        return [TenantId(item["item"].removeprefix(_LISTED)) for item in page.items]
 
     async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
         try:
@@ -80,6 +103,10 @@ def unwritten(error: DynamoError) -> TidingsError:
 
 def _key(tenant: TenantId) -> dict[str, object]:
     return {"tenant": TENANT.render(tenant=tenant), "item": SETTINGS_KEY.render()}
+
+
+def _listed_key(tenant: TenantId) -> dict[str, object]:
+    return {"tenant": SYSTEM.render(), "item": LISTED_TENANT_KEY.render(tenant=tenant)}
 
 
 def _tenant_of(item: Item) -> Tenant:

@@ -27,14 +27,14 @@ def test_ready_is_green_and_names_everybody() -> None:
     assert answer.status == 200
     assert body["ready"] is True
     assert body["components"]["kafka"]["state"] == "started"
-    assert body["ails"] == []
+    assert body["problems"] == []
 
 
-def test_not_ready_says_who_ails_of_what() -> None:
+def test_not_ready_names_the_problems() -> None:
     answer = readyz(ME, report(ok=False), 0.1, 5)
     body = json.loads(answer.body)
     assert answer.status == 503
-    assert body["ails"] == ["kafka: no broker answered for 12 s; last error: refused"]
+    assert body["problems"] == ["kafka: no broker answered for 12 s; last error: refused"]
     assert body["components"]["kafka"]["since"] == "2026-01-01T00:00:00Z"
 
 
@@ -44,7 +44,7 @@ def test_a_loop_that_does_not_turn_is_neither_alive_nor_ready() -> None:
     assert json.loads(livez(5.5, 5).body)["reason"] == "the loop has not turned for 5.5 s"
     answer = readyz(ME, report(ok=True), 5.5, 5)
     assert answer.status == 503
-    assert json.loads(answer.body)["ails"] == ["the loop has not turned for 5.5 s"]
+    assert json.loads(answer.body)["problems"] == ["the loop has not turned for 5.5 s"]
 
 
 def test_without_uvloop_the_standard_loop_runs_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,10 @@
 import asyncio
 import json
 import logging
+import os
+import pty
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -150,6 +154,39 @@ def test_for_people_there_is_a_readable_form_with_the_same_mask() -> None:
     assert "failed" in text
     assert "Traceback" in text
     assert "hunter2" not in text
+
+
+def in_a_terminal(form: str, **environment: str) -> str:
+    """What a process writes to a terminal."""
+    leader, follower = pty.openpty()
+    code = (
+        "from tidings.platform.telemetry import logs; from tidings.platform.telemetry.identity import Identity; "
+        f"logs.configure(Identity('sample', 'one'), logs.LogOptions(format={form!r})); logs.get('here').info('seen')"
+    )
+    environ = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | environment
+    subprocess.run([sys.executable, "-c", code], stdout=follower, env=environ, check=True)
+    written = os.read(leader, 10_000).decode()
+    os.close(leader)
+    os.close(follower)
+    return written
+
+
+def test_colours_are_for_terminals_whose_user_wants_them() -> None:
+    assert "\x1b[" in in_a_terminal("console")
+    assert "\x1b[" not in in_a_terminal("console", NO_COLOR="1")
+    stream = Stream()
+    logs.configure(Identity("sample", "one"), LogOptions(format="console"), stream=stream)
+    logs.get("here").info("seen")
+    assert b"\x1b[" not in stream.text
+
+
+def test_the_form_follows_the_place_unless_it_is_set() -> None:
+    assert not in_a_terminal("auto").startswith("{")
+    assert in_a_terminal("json").startswith("{")
+    stream = Stream()
+    logs.configure(Identity("sample", "one"), LogOptions(format="auto"), stream=stream)
+    logs.get("here").info("seen")
+    assert stream.lines[0]["event"] == "seen"
 
 
 reserved = st.sampled_from(

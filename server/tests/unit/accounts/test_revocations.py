@@ -1,0 +1,74 @@
+"""Revocations are handled when they take effect, once more shortly after, and never lost to a failed read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fixtures.memory_keys import TurnedClock
+
+from tidings.accounts.revocations import AGAIN_MS, EVERY_S, WINDOW_MS, Revocation, RevocationWatch
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, UserId
+
+ACME = TenantId("acme")
+
+
+@dataclass
+class MemoryLog:
+    rows: dict[str, tuple[int, Revocation]] = field(default_factory=dict)
+    is_down: bool = False
+
+    async def since(self, at_ms: int, /) -> Sequence[tuple[str, Revocation]]:
+        if self.is_down:
+            raise TidingsError(Code.KEYS_UNAVAILABLE, "the table is away")
+        return [(name, each) for name, (written_ms, each) in self.rows.items() if written_ms >= at_ms]
+
+
+@dataclass
+class World:
+    clock: TurnedClock = field(default_factory=TurnedClock)
+    log: MemoryLog = field(default_factory=MemoryLog)
+    heard: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.watch = RevocationWatch(self.log, self.clock, self._hear)
+
+    async def _hear(self, revocations: Sequence[Revocation]) -> None:
+        self.heard += [str(each.user) for each in revocations]
+
+    def write(self, user: str, in_ms: int = 0) -> None:
+        now_ms = self.clock.now_ms()
+        told = Revocation(tenant=ACME, user=UserId(user), from_ms=now_ms + in_ms)
+        self.log.rows[user] = (now_ms, told)
+
+    async def run(self, for_s: float) -> list[str]:
+        """What was heard in this time."""
+        before = len(self.heard)
+        for _ in range(round(for_s / EVERY_S)):
+            self.clock.now_s += EVERY_S
+            await self.watch.look()
+        return self.heard[before:]
+
+
+async def test_each_is_handled_at_once_and_once_more() -> None:
+    world = World()
+    world.write("anna")
+    assert await world.run(EVERY_S) == ["anna"]
+    assert await world.run(AGAIN_MS / 1000 + EVERY_S) == ["anna"]
+    assert await world.run(3 * WINDOW_MS / 1000) == []
+
+
+async def test_one_of_the_future_waits_longer_than_it_is_read() -> None:
+    world = World()
+    world.write("anna", in_ms=2 * WINDOW_MS)
+    assert await world.run(2 * WINDOW_MS / 1000 - EVERY_S) == []
+    assert await world.run(2 * EVERY_S) == ["anna"]
+    assert await world.run(60) == ["anna"]
+
+
+async def test_what_was_written_while_the_table_was_away_is_read_later() -> None:
+    world = World()
+    world.write("anna")
+    world.log.is_down = True
+    assert await world.run(60) == []
+    world.log.is_down = False
+    assert await world.run(EVERY_S) == ["anna"]

@@ -1,0 +1,56 @@
+"""An unread count explained: equal to what the log says, over random histories, and derivable from its parts."""
+
+import random
+
+import pytest
+from fixtures.memory_rows import MemoryTruth, rows_of
+from fixtures.reference_rows import expected
+from unit.delivery.stories import USERS, told_by
+
+from tidings.delivery import rules
+from tidings.delivery.model import Mark, Row, UnreadExplained
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.model import Kind
+
+CHAT = ChatKey(TenantId("acme"), ChatId("gX"))
+HISTORIES = 400
+
+
+async def faults(seed: int, without: str | None = None) -> int:
+    """Return how often the parts, one of them left out, do not give what the log says."""
+    chance, found = random.Random(seed), 0
+    for _ in range(HISTORIES):
+        story, truth = told_by(chance), MemoryTruth()
+        await rows_of(truth, story.chat).handle(CHAT, story.log)
+        for user, known in truth.rows.items():
+            read = chance.randint(0, len(story.log))
+            mark = Mark(read, story.log[read - 1].ordinal) if read else None
+            told = rules.explained(Row(chat=CHAT.chat, known=known, read=mark))
+            wanted = expected(user, story.log, read)
+            assert wanted is not None
+            assert told.unread == wanted.unread
+            assert told.own is None or story.log[told.own.sequence - 1].sender == user
+            assert told.joined is None or story.log[told.joined.sequence - 1].kind in {Kind.CREATE, Kind.JOIN}
+            found += _derived(told, without) != wanted.unread
+    return found
+
+
+def _derived(told: UnreadExplained, without: str | None) -> int:
+    parts = {"read": told.read, "own": told.own, "joined": told.joined}
+    if told.counts_after is not None and without is None:
+        counted = parts[told.counts_after]
+        assert counted is not None
+        assert counted.ordinal == max(mark.ordinal for mark in parts.values() if mark)
+    seen = [mark.ordinal for name, mark in parts.items() if mark and name != without]
+    return max(0, told.head.ordinal - max(seen, default=0))
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_the_parts_give_the_count_that_the_log_gives(seed: int) -> None:
+    assert len(USERS) > 2
+    assert await faults(seed) == 0
+
+
+@pytest.mark.parametrize("part", ["read", "own", "joined"])
+async def test_an_explanation_that_lacks_a_part_is_noticed(part: str) -> None:
+    assert await faults(1, without=part) > 0
