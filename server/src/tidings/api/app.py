@@ -8,10 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tidings.api import openapi, problems
+from tidings.api.cors import Cors
 from tidings.api.cursors import Cursors
 from tidings.api.door import Edge
 from tidings.api.envelope import Envelope, request_id_of
-from tidings.api.explorer import add_explorer
+from tidings.api.error_pages import add_error_pages
+from tidings.api.explorer import add_explorer, close_explorer
 from tidings.api.faults import told_faults
 from tidings.api.options import Options
 from tidings.api.routes import (
@@ -59,7 +61,11 @@ def make_app(services: Services, options: Options) -> FastAPI:
     """An ASGI app. It opens and closes nothing: who made the services ends them."""
     app = described()
     app.state.edge = Edge(services, options, Cursors(options.cursor_secrets))
-    add_explorer(app)
+    if options.serves_docs:
+        add_explorer(app)
+    else:
+        close_explorer(app)
+    add_error_pages(app)
     _tell_errors(app, options)
     app.add_middleware(
         Envelope,
@@ -67,6 +73,8 @@ def make_app(services: Services, options: Options) -> FastAPI:
         docs_root=options.docs_root,
         trusts_trace=options.trusts_trace,
     )
+    if options.allowed_origins:
+        app.add_middleware(Cors, origins=options.allowed_origins)
     return app
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tidings.api import problems
 from tidings.api.schemas.problems import Problem
 from tidings.api.schemas.shape import Shape
-from tidings.kernel.errors import DOCS, Code
+from tidings.kernel.errors import Code
 
 OF_ANY = (
     Code.REQUEST_INVALID,
@@ -82,7 +82,7 @@ def examples() -> dict[str, Any]:
 
 def _example(code: Code) -> dict[str, object]:
     return {
-        "type": f"/{DOCS}#{code}",
+        "type": f"/errors/{code}",
         "title": problems.title(code),
         "status": problems.STATUS[code],
         "detail": "What was wrong, for people.",

@@ -125,10 +125,10 @@ def _heed(request: Request, allowance: Allowance | None) -> None:
         return
     request.state.allowance = allowance
     if not allowance.is_allowed:
-        raise _limited(allowance)
+        raise limited(allowance)
 
 
-def _limited(allowance: Allowance) -> TidingsError:
+def limited(allowance: Allowance) -> TidingsError:
     return TidingsError(
         Code.RATE_LIMITED,
         f"Too many requests: the limit by {allowance.policy} is reached.",

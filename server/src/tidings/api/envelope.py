@@ -20,6 +20,13 @@ REQUEST_ID: Final = "Request-Id"
 _NAME, _TRACE = REQUEST_ID.lower().encode(), b"traceparent"
 _ACCEPTED = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _FAILED = 500
+_CACHE = b"cache-control"
+_SAFE = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+)
+_NO_ROUTE = "(no route)"
 
 
 class Envelope:
@@ -39,7 +46,9 @@ class Envelope:
         if scope["client"]:
             PLACE.set(scope["client"][0])
         trace = headers.get(_TRACE, b"").decode("latin-1") if self._trusts_trace else ""
-        sending = _Sending(send, scope["state"], request_id)
+        sending = _Sending(
+            send, scope["state"], request_id, is_public=scope["path"].startswith(("/docs", "/openapi.json"))
+        )
         with (
             bound_contextvars(request_id=request_id),
             self._telemetry.request(scope["method"], trace or None) as exchange,
@@ -60,16 +69,20 @@ class Envelope:
 class _Sending:
     """Puts the headers of the envelope on the answer, and remembers its status."""
 
-    def __init__(self, send: Send, state: dict[str, Any], request_id: str) -> None:
+    def __init__(self, send: Send, state: dict[str, Any], request_id: str, *, is_public: bool) -> None:
         self._send = send
         self._state = state
+        self._is_public = is_public
         self.request_id = request_id
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message["headers"], (_NAME, self.request_id.encode()), *self._limits()]
+            headers = [*message["headers"], (_NAME, self.request_id.encode()), *self._limits(), *_SAFE]
+            if not self._is_public and not any(name == _CACHE for name, _ in message["headers"]):
+                headers.append((_CACHE, b"no-store"))
+            message["headers"] = headers
         await self._send(message)
 
     def _limits(self) -> list[tuple[bytes, bytes]]:
@@ -93,7 +106,11 @@ def _request_id(given: bytes | None) -> str:
 def _template(scope: Scope) -> str:
     """Never the address itself: ids don't belong into the names of metrics."""
     path: str = getattr(scope.get("route"), "path", "")
-    return path
+    if path and path != "/docs/assets":
+        return path
+    if scope["path"].startswith("/docs/assets/"):
+        return "/docs/assets/{file}"
+    return "/openapi.json" if scope["path"] == "/openapi.json" else _NO_ROUTE
 
 
 def request_id_of(request: Request) -> str:

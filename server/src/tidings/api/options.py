@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tidings.kernel.origins import NO_ORIGINS, Origins
 from tidings.kernel.secrets import Secret
 
 MIN_SECRET_BYTES = 16
@@ -11,7 +12,8 @@ MIN_SECRET_BYTES = 16
 class Options:
     """`cursor_secrets`: the first signs, all verify, so that a secret can be replaced. The same in every process.
 
-    `docs_root` is put before the links to the error codes' page. `trusts_trace`: traces of callers are gone on with.
+    `docs_root` is put before the links to the pages of error codes. `trusts_trace`: traces of callers are gone on with.
+    `allowed_origins`: web pages that may call. `serves_docs`: `/docs` and `/openapi.json` are open to all.
     """
 
     cursor_secrets: tuple[Secret, ...]
@@ -20,6 +22,8 @@ class Options:
     max_body_values: int = 4_000
     docs_root: str = "/"
     trusts_trace: bool = False
+    allowed_origins: Origins = NO_ORIGINS
+    serves_docs: bool = True
 
     def __post_init__(self) -> None:
         if not self.cursor_secrets or any(

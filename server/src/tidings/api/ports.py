@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidings.accounts.model import Principal
-from tidings.kernel.ids import ChatKey, ClientKey, UserId
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.content import Content
 from tidings.messages.send import Sent
 
@@ -59,6 +59,10 @@ class Limits(Protocol):
         """
         ...
 
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> Allowance | None:
+        """Take `tokens` for what a request costs beyond the request itself, from the tenant and from `user`."""
+        ...
+
 
 class Exchange(Protocol):
     def answered(self, route: str, status: int, /) -> None:
@@ -78,6 +82,9 @@ class NoLimits:
 
     async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> None:
         del address, principal, user
+
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> None:
+        del tenant, user, tokens
 
 
 class _Nothing:

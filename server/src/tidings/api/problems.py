@@ -95,7 +95,7 @@ def told(error: TidingsError, request_id: str, docs_root: str) -> Response:
     """The one way in which an error leaves."""
     status, again_ms = STATUS[error.code], retry_after_ms(error)
     body: dict[str, Any] = {
-        "type": docs_root + error.docs,
+        "type": f"{docs_root}errors/{error.code}",
         "title": title(error.code),
         "status": status,
         "detail": spoken(error),

@@ -35,6 +35,7 @@ from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
 from tidings.run.inboxes import join_serving, notice_services
 from tidings.run.options import (
+    allowed_origins,
     cursor_secrets,
     otlp_headers,
     process_options,
@@ -48,7 +49,7 @@ from tidings.signs.telling import Telling
 
 log = logs.get(__name__)
 
-BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets, *production.API)
+BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets, allowed_origins, *production.API)
 
 
 def run_api(settings: Settings) -> NoReturn:
@@ -167,6 +168,8 @@ def _options(settings: Settings) -> Options:
         max_body_values=api.max_body_values,
         docs_root=api.docs_root,
         trusts_trace=api.trusts_trace,
+        allowed_origins=allowed_origins(settings),
+        serves_docs=api.serves_docs,
     )
 
 

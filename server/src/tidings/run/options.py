@@ -6,6 +6,7 @@ from ipaddress import ip_network
 
 from tidings.kernel.clock import Clock, OffsetClock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.origins import Origins
 from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.kernel.secrets import Secret
 from tidings.limits.model import Kind, Policy
@@ -172,6 +173,13 @@ def trusted_proxies(settings: Settings) -> list[str]:
 def listed_proxies(text: str | None) -> list[str]:
     """Split the networks of `trusted_proxies`; `none` names nobody."""
     return [] if text == NO_PROXY else _listed(text)
+
+
+def allowed_origins(settings: Settings) -> Origins:
+    try:
+        return Origins.parse(_listed(settings.api.allowed_origins))
+    except ValueError as error:
+        raise ValueError(f"api.allowed_origins: {error}") from error
 
 
 def cursor_secrets(settings: Settings) -> tuple[Secret, ...]:

@@ -10,6 +10,7 @@ from tidings.gateway.admission import AdmissionOptions
 from tidings.gateway.hub import HubOptions
 from tidings.gateway.socket.options import ListenOptions, Network, TcpOptions, UpgradeRules
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.origins import Origins
 from tidings.run.options import listed_proxies
 from tidings.run.settings.gateway import GatewaySettings
 
@@ -71,11 +72,18 @@ def open_enough_files(given: GatewaySettings) -> None:
 def _rules(given: GatewaySettings) -> UpgradeRules:
     return UpgradeRules(
         path=given.path,
-        origins=frozenset(_listed(given.origins)),
+        origins=_origins(given.origins),
         allows_no_origin=given.allows_no_origin,
         trusted_proxies=tuple(_network(text) for text in listed_proxies(given.trusted_proxies)),
         forwarded_by=given.forwarded_by,
     )
+
+
+def _origins(text: str | None) -> Origins:
+    try:
+        return Origins.parse(_listed(text))
+    except ValueError as error:
+        raise _fault(f"gateway.origins: {error}") from error
 
 
 def _listed(text: str | None) -> list[str]:

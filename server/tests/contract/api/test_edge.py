@@ -1,17 +1,20 @@
 """What the edge itself answers: credentials, bounds, ids, headers, faults of its own."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from fixtures.house import House
+from fixtures.house import OPTIONS, House
 from fixtures.stage import ANNA, BEN, Play, Stage
 from structlog.testing import capture_logs
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api.ports import Allowance
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.origins import Origins
 
 
 def test_a_server_acts_for_the_user_that_it_names(play: Play) -> None:
@@ -143,6 +146,75 @@ async def test_a_credential_that_was_valid_a_moment_ago_is_looked_at_all_the_sam
     assert limits.asked == [("127.0.0.1", ANNA)], "that of anna is, and counted by her own buckets"
 
 
+async def test_naming_many_users_takes_more_than_one_token() -> None:
+    limits = _OneLeft()
+    limits.lets_all_in = True
+    house = house_without_engine(limits)
+    key, many = {"idempotency-key": "k"}, [f"user-{number}" for number in range(99)]
+    group = await _call(house, "POST", "/v1/groups", key, json={"name": "x", "members": many})
+    added = await _call(house, "POST", f"/v1/chats/{'0' * 26}/members", json={"users": many})
+    assert [each.json()["code"] for each in (group, added)] == [Code.RATE_LIMITED] * 2
+    assert limits.charged == [(ANNA, 24), (ANNA, 24)]
+
+
+PAGE = "http://localhost:3000"
+
+
+async def test_a_web_page_of_an_allowed_origin_may_call() -> None:
+    house = house_without_engine(allowed_origins=Origins.parse(["http://localhost:*"]))
+    asked = {"origin": PAGE, "access-control-request-method": "PATCH"}
+    asked["access-control-request-headers"] = "authorization,content-type,idempotency-key"
+    preflight = await _call(house, "OPTIONS", "/v1/chats", asked)
+    assert preflight.status_code == 200
+    assert preflight.headers["access-control-allow-origin"] == PAGE
+    assert "PATCH" in preflight.headers["access-control-allow-methods"]
+    assert "access-control-allow-credentials" not in preflight.headers
+    refused = await _call(house, "GET", "/v1/me", {"origin": PAGE, "authorization": "Bearer x"})
+    assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, PAGE)
+    assert "Retry-After" in refused.headers["access-control-expose-headers"]
+    foreign = await _call(house, "OPTIONS", "/v1/chats", asked | {"origin": "https://evil.example"})
+    assert (foreign.status_code, "access-control-allow-origin" in foreign.headers) == (400, False)
+
+
+async def test_without_allowed_origins_no_web_page_may_call() -> None:
+    asked = {"origin": PAGE, "access-control-request-method": "GET"}
+    answer = await _call(house_without_engine(), "OPTIONS", "/v1/chats", asked)
+    assert (answer.status_code, "access-control-allow-origin" in answer.headers) == (405, False)
+
+
+async def test_the_link_of_a_problem_leads_to_a_page() -> None:
+    house = house_without_engine()
+    problem = (await _call(house, "GET", "/v1/nowhere")).json()
+    page = await _call(house, "GET", problem["type"])
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "There is nothing at this address." in page.text
+    for code in Code:
+        assert (await _call(house, "GET", f"/errors/{code}")).status_code == 200, code
+    assert (await _call(house, "GET", "/errors/none")).status_code == 404
+    assert "/errors/chat_full" in (await _call(house, "GET", "/errors")).text
+
+
+async def test_answers_are_not_kept_by_caches_nor_framed() -> None:
+    house = house_without_engine()
+    answer = await _call(house, "GET", "/v1/nowhere")
+    assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == (
+        "no-store",
+        "nosniff",
+    )
+    page = await _call(house, "GET", "/docs")
+    assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+    assert "script-src 'self' 'sha256-" in page.headers["content-security-policy"]
+    assert '"persistAuthorization": true' in page.text
+
+
+async def test_the_root_leads_to_the_explorer_which_can_be_closed() -> None:
+    root = await _call(house_without_engine(), "GET", "/")
+    assert (root.status_code, root.headers["location"]) == (307, "/docs")
+    closed = house_without_engine(serves_docs=False)
+    for path in ("/", "/docs", "/openapi.json", "/docs/assets/swagger-ui.css"):
+        assert (await _call(closed, "GET", path)).status_code == 404, path
+
+
 async def test_the_explorer_and_the_description_are_served_without_the_internet() -> None:
     house = house_without_engine()
     page = await _call(house, "GET", "/docs")
@@ -160,6 +232,8 @@ class _OneLeft:
     def __init__(self) -> None:
         self.asked: list[tuple[str, UserId | None]] = []
         self.is_full = False
+        self.lets_all_in = False
+        self.charged: list[tuple[UserId | None, int]] = []
 
     def turned_away(self, address: str, /) -> Allowance | None:
         del address
@@ -167,7 +241,12 @@ class _OneLeft:
 
     async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> Allowance:
         self.asked.append((address, user))
-        return _allowance(is_allowed=principal is None)
+        return _allowance(is_allowed=principal is None or self.lets_all_in)
+
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> Allowance:
+        del tenant
+        self.charged.append((user, tokens))
+        return _allowance(is_allowed=False)
 
 
 def _allowance(*, is_allowed: bool) -> Allowance:
@@ -189,9 +268,9 @@ class _Unreachable:
         raise AssertionError(f"Unreachable: {name} was asked of an engine")
 
 
-def house_without_engine(limits: _OneLeft | None = None) -> House:
+def house_without_engine(limits: _OneLeft | None = None, **options: Any) -> House:
     stage = Stage(_Unreachable(), "acme", Path("none"))  # type: ignore[arg-type]  # nobody gets to it
-    return House(stage, limits=limits)
+    return House(stage, replace(OPTIONS, **options), limits)
 
 
 async def _call(

@@ -14,11 +14,12 @@ from tidings.gateway.socket.choose import LibraryName, library
 from tidings.gateway.socket.options import ListenOptions, UpgradeRules
 from tidings.gateway.socket.ports import Admission, Refusal, Upgrade
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.origins import Origins
 
 APP = "https://app.example"
 STRICT = ListenOptions(
     rules=UpgradeRules(
-        origins=frozenset({APP}),
+        origins=Origins.parse([APP]),
         allows_no_origin=False,
         subprotocols=("tidings.v2", "tidings.v1"),
         max_head_bytes=2_000,

@@ -79,3 +79,11 @@ async def test_bad_credentials_from_the_same_address(start: Start) -> None:
     attack = Attack(rest.bad_credentials, {"port": api.api_port}, pause_s=0.1)
     attacked = await withstand(attack, honest_of(api))
     assert attacked.achieved["429"] > attacked.achieved["401"] > 0
+
+
+async def test_groups_of_many_members(start: Start, evil: str) -> None:
+    api = start()
+    attack = Attack(rest.groups, {"port": api.api_port, "bearer": evil}, pause_s=0.1)
+    attacked = await withstand(attack, honest_of(api))
+    assert 0 < attacked.achieved["201"] <= 3 + 3 * attack.seconds, "few of the many that were asked for"
+    assert attacked.achieved["429"] > attacked.achieved["201"]

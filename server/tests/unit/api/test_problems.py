@@ -1,15 +1,20 @@
 """Every code has a status, and nothing of the inside leaves with it."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from tidings.api import error_pages
 from tidings.api.faults import told_faults
 from tidings.api.problems import STATUS, from_http, told
 from tidings.api.schemas.accounts import CodeAsked
 from tidings.api.schemas.chats import NewDirect
 from tidings.kernel.errors import Code, TidingsError
+
+ROOT = Path(__file__).parents[4]
 
 
 def test_every_code_has_a_status() -> None:
@@ -82,3 +87,12 @@ def test_what_people_often_get_wrong_is_told_in_plain_words(
 def test_who_asks_at_a_wrong_address_is_told_where_the_right_ones_are() -> None:
     assert "/openapi.json" in from_http(HTTPException(404)).hint
     assert from_http(HTTPException(400)).hint == ""
+
+
+def test_the_package_carries_the_page_of_error_codes() -> None:
+    copy, source = ROOT / error_pages.COPY, ROOT / error_pages.SOURCE
+    assert copy.read_text() == source.read_text(), f"run: cp {error_pages.SOURCE} {error_pages.COPY}"
+
+
+def test_every_code_is_explained() -> None:
+    assert all(error_pages.explained(code) for code in Code)

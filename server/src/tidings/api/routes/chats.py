@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from tidings.api.charges import charge_members
 from tidings.api.documented import OF_BODIES, OF_CHANGES, route
 from tidings.api.door import AsUser, Guarded, UserCall
 from tidings.api.keys import KeyHeader, optional_key, required_key
@@ -50,6 +51,7 @@ _APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempo
 async def create_group(call: AsUser, body: NewGroup, key: KeyHeader = None) -> ChatMade:
     """The caller becomes its owner. A repeat with the same key finds the group that was made."""
     caller = Caller(call.user, required_key(key, body.client_message_id))
+    await charge_members(call.services.limits, call.tenant, call.user, len(body.members))
     return ChatMade.of(await call.services.chats.group(call.tenant, caller, body.name, body.members))
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from tidings.api.charges import charge_recipients
 from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsNoticesServer, Bulk, Guarded
 from tidings.api.keys import KeyHeader, optional_key
@@ -128,6 +129,7 @@ async def send_notice(
 ) -> NoticeSent:
     """201: committed, it comes to every one of them. 200: it was before; the first answer again."""
     named = None if key is None else optional_key(key)
+    await charge_recipients(call.edge.services.limits, call.tenant, len(body.uids))
     sent = await call.edge.services.notices.send(call.tenant, inbox, body.wish(), named)
     if not sent.is_new:
         response.status_code = 200

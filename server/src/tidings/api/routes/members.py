@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from tidings.api.charges import charge_members
 from tidings.api.documented import OF_BODIES, OF_CHANGES, route
 from tidings.api.door import AsUser, Guarded
 from tidings.api.keys import KeyHeader, optional_key
@@ -65,6 +66,7 @@ async def list_members(call: AsUser, chat: ChatInPath, asked: Annotated[Listed, 
 async def add_members(call: AsUser, chat: ChatInPath, body: NewMembers, key: KeyHeader = None) -> None:
     """Those who are members already are left alone."""
     caller = Caller(call.user, optional_key(key, body.client_message_id), body.after)
+    await charge_members(call.services.limits, call.tenant, call.user, len(body.users))
     await call.services.chats.add(call.chat(chat), caller, body.users)
 
 

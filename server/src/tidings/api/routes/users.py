@@ -19,7 +19,7 @@ from tidings.api.schemas.accounts import (
     UsersShown,
 )
 from tidings.api.schemas.ids import UserInPath
-from tidings.kernel.errors import Code
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["users"])
@@ -27,9 +27,15 @@ router = APIRouter(prefix="/v1", route_class=Guarded, tags=["users"])
 _UNKNOWN, _UNSURE = Code.USER_NOT_FOUND, Code.OUTCOME_UNKNOWN
 
 
-@router.get("/me", **route("get_me", _UNKNOWN, touches=("users.read",), summary="One's own profile"))
+@router.get("/me", **route("get_me", touches=("users.read",), summary="Get your own profile"))
 async def get_me(call: AsUser) -> UserShown:
-    user = await call.services.users.read(call.tenant, call.user)
+    """A user without a profile gets their id alone."""
+    try:
+        user = await call.services.users.read(call.tenant, call.user)
+    except TidingsError as error:
+        if error.code is not Code.USER_NOT_FOUND:
+            raise
+        return UserShown.without_profile(call.user)
     return UserShown.of(user, with_phone=True)
 
 

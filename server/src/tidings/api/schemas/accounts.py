@@ -148,8 +148,13 @@ class UserShown(Shape):
     avatar_uri: str | None = None
     phone: str | None = None
     last_seen: SeenBy | None = None
-    created_at: Time
+    created_at: Time | None = None
+    """None for a user without a profile: their tenant's server signs tokens for them, and nothing is stored yet."""
     suspended_at: Time | None = None
+
+    @classmethod
+    def without_profile(cls, user: UserId) -> Self:
+        return cls(id=user)
 
     @classmethod
     def of(cls, user: User, *, with_phone: bool) -> Self:

@@ -23,7 +23,7 @@ class Problem(Shape):
 
     type: Annotated[
         str,
-        Field(description="Where the code is explained.", examples=["/docs/reference/errors.md#chat_full"]),
+        Field(description="Where the code is explained.", examples=["/errors/chat_full"]),
     ]
     title: Annotated[str, Field(examples=["Chat full"])]
     status: Annotated[int, Field(examples=[409])]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tidings.gateway.socket.ports import CloseCode
+from tidings.kernel.origins import NO_ORIGINS, Origins
 
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 type ForwardedBy = Literal["x-forwarded-for", "forwarded"]
@@ -16,7 +17,7 @@ class UpgradeRules:
     """Who may upgrade. Only one forwarding header is believed: a proxy rarely cleans the one it does not write."""
 
     path: str = "/v1/socket"
-    origins: frozenset[str] = frozenset()
+    origins: Origins = NO_ORIGINS
     allows_no_origin: bool = True
     subprotocols: tuple[str, ...] = ()
     trusted_proxies: tuple[Network, ...] = ()

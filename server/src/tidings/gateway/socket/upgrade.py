@@ -77,7 +77,7 @@ def _websocket(head: Head) -> Refusal | None:
 def _origin(head: Head, rules: UpgradeRules) -> Refusal | None:
     """A browser always says where its page comes from; whatever says nothing is no browser."""
     origin = _one(head, "origin")
-    is_allowed = rules.allows_no_origin if origin is None else origin in rules.origins
+    is_allowed = rules.allows_no_origin if origin is None else rules.origins.allow(origin)
     return None if is_allowed else Refusal(403, Code.FORBIDDEN, "This origin is not on the list")
 
 

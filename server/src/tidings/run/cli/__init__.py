@@ -22,6 +22,7 @@ COMMANDS = {
     "dev": "Everything at once on this machine: engines, processes, people to try with.",
     "doctor": "What is wrong with this installation, why it matters, what to do.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
+    "explain": "Explain an error code.",
     "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
     "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
     "restored": "After a backup was put back, or a standby took over: a new epoch.",
@@ -119,4 +120,4 @@ def _tell(error: TidingsError) -> None:
     echo(error.message, fg="red", err=True)
     if error.hint:
         echo(error.hint, err=True)
-    echo(f"[{error.code}] {error.docs}", dim=True, err=True)
+    echo(f"[{error.code}] More: tidings explain {error.code}", dim=True, err=True)

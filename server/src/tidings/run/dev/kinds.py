@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tidings.engines.ports import Ports
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.origins import LOCAL
 from tidings.run.cli.run import group
 from tidings.run.doctor.holders import holder_of
 from tidings.run.settings.load import Key, Loaded, env_name
@@ -22,6 +23,8 @@ _EASED: Mapping[Key, str] = {
     ("gateway", "connects_per_s_per_address"): "500",
     ("notices", "broadcast_spread_s"): "1",
     ("api", "access_log_ratio"): "1",
+    ("api", "allowed_origins"): LOCAL,
+    ("gateway", "origins"): LOCAL,
 }
 
 

@@ -56,6 +56,12 @@ class EdgeLimits:
         asks = [Ask(Kind.USER, principal.tenant, principal.user or "", tokens)]
         return _allowance(await self._limiter.take(asks, own))
 
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> Allowance:
+        asks = [Ask(Kind.TENANT, tenant, tokens=tokens)]
+        if user is not None:
+            asks.append(Ask(Kind.USER, tenant, user, tokens))
+        return _allowance(await self._limiter.take(asks, await self._own(tenant)))
+
     async def _own(self, tenant: TenantId) -> Mapping[Kind, Policy]:
         try:
             found = await self._tenants.find(tenant)

@@ -37,7 +37,8 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="Origins of web pages that may connect, exactly as browsers send them "
-            "(https://app.example), several with commas. Unset: no web page."
+            "(https://app.example), several with commas. `http://localhost:*` and `http://127.0.0.1:*` allow every "
+            "port of this machine. Unset: no web page."
         ),
     ] = None
     allows_no_origin: Annotated[

@@ -130,8 +130,23 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
             description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset or `none`: nobody's."
         ),
     ] = None
+    allowed_origins: Annotated[
+        str | None,
+        Meta(
+            description="Origins of web pages that may call the API (CORS), exactly as browsers send them "
+            "(https://app.example), several with commas. `http://localhost:*` and `http://127.0.0.1:*` allow every "
+            "port of this machine. Unset: no web page."
+        ),
+    ] = None
+    serves_docs: Annotated[
+        bool,
+        Meta(description="Serve the explorer at `/docs` and the description at `/openapi.json` to anybody."),
+    ] = True
     docs_root: Annotated[
-        str, Meta(description="Put before the links to the page of error codes in problems.")
+        str,
+        Meta(
+            description="Put before `errors/{code}`, the link of a problem to the page of its code, which the API serves."
+        ),
     ] = "/"
     trusts_trace: Annotated[
         bool, Meta(description="A caller's `traceparent` is gone on with; only where callers are your own.")

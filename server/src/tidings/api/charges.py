@@ -1,0 +1,29 @@
+"""What a request costs beyond itself: a limit on requests alone lets one of them name a thousand users.
+
+The weights follow what the tables are asked for; `docs/explanation/rate-limits.md` has the reasons.
+"""
+
+from tidings.api.door import limited
+from tidings.api.ports import Limits
+from tidings.kernel.ids import TenantId, UserId
+
+_MEMBERS_PER_TOKEN = 4
+_RECIPIENTS_PER_TOKEN = 100
+
+
+async def charge_members(limits: Limits, tenant: TenantId, user: UserId, count: int) -> None:
+    """Raises `rate_limited`. Nothing has been done then."""
+    await _charge(limits, tenant, user, count // _MEMBERS_PER_TOKEN)
+
+
+async def charge_recipients(limits: Limits, tenant: TenantId, count: int) -> None:
+    """The same for a notice, which a tenant's server sends."""
+    await _charge(limits, tenant, None, count // _RECIPIENTS_PER_TOKEN)
+
+
+async def _charge(limits: Limits, tenant: TenantId, user: UserId | None, tokens: int) -> None:
+    if tokens == 0:
+        return
+    allowance = await limits.charge(tenant, user, tokens)
+    if allowance is not None and not allowance.is_allowed:
+        raise limited(allowance)
