@@ -280,11 +280,7 @@ class Routed:
         has_left = place is not None and place.position >= last and not place.is_member
         if chat in seat.rooms or has_left:
             return
-        try:
-            await self.rooms.enter(seat, chat)
-        except RoutesAwayError:
-            seat.is_routed = False
-            return
+        await self.rooms.enter(seat, chat)
         await self._compare(seat.chat(chat), [seat])
 
     async def _catch_up(self, room: Room) -> None:
@@ -303,8 +299,10 @@ class Routed:
         news = heads.get(chat.chat)
         head = news.head.sequence if news is not None and news.head is not None else 0
         for seat in seats:
-            if (place := seat.places.get(chat.chat)) is not None:
-                place.hear(head)
+            if chat.chat in seat.places or (head and not seat.is_live):
+                # A device in its first resume has no place in the chat yet, and may have read the chat's head before
+                # this entry was published: what is noted now is compared with the place that the resume makes.
+                seat.heard(chat.chat, head, head)
                 self.ranges.start(seat, chat.chat)
 
 

@@ -216,16 +216,9 @@ class Resuming:
         return [row for row in rows if row.known.joined is not None]
 
     async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
-        """Whose large chats can't be heard has no route either: he is to be found by the heartbeat, and resume."""
-        if not large:
-            return
-        entering = [self._parts.rooms.enter(seat, chat) for chat in large]
-        done = await asyncio.gather(*entering, return_exceptions=True)
-        for error in done:
-            if isinstance(error, RoutesAwayError):
-                seat.is_routed = False
-            elif isinstance(error, BaseException):
-                raise error
+        """Listen to the user's large chats; what a channel that is confirmed late has missed is compared then."""
+        if large:
+            await asyncio.gather(*(self._parts.rooms.enter(seat, chat) for chat in large))
 
     async def _with_heads(self, seat: Seat, rows: list[Row], large: Sequence[ChatId]) -> list[Row]:
         heads = await self._parts.rows.heads(seat.key.tenant, large) if large else {}
