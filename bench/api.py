@@ -81,6 +81,7 @@ def engines(kind: DynamoKind) -> Iterator[tuple[Place, Fleet]]:
 @contextmanager
 def serving(place: Place, processes: int) -> Iterator[Running]:
     told = {
+        "TIDINGS_INSTALLATION": "development",
         "TIDINGS_DYNAMO_ENDPOINT": place.endpoint,
         "TIDINGS_DYNAMO_TABLE_PREFIX": place.prefix,
         "TIDINGS_DYNAMO_CAPACITY": "on_demand",

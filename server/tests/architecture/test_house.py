@@ -141,3 +141,39 @@ def test_every_dependency_is_explained() -> None:
     names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)} - ours
     page = (ROOT / "docs/explanation/dependencies.md").read_text()
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+CLI = SOURCE / "run" / "cli"
+PRINTS_BY_ITSELF = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
+"""`tidings.run.cli.output` has the safe form of each."""
+
+
+def prints_by_itself(tree: ast.AST) -> set[str]:
+    """Name what puts text on a terminal without cleaning it."""
+    calls = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name)}
+    imports = {
+        name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("rich", "click"))
+        for name in node.names
+    }
+    return calls & PRINTS_BY_ITSELF | imports & {"Console", "Table", "print", "echo", "secho"}
+
+
+@pytest.mark.parametrize("path", sorted(CLI.glob("*.py")), ids=lambda p: p.name)
+def test_commands_print_stored_text_through_one_place(path: Path) -> None:
+    if path.name != "output.py":
+        assert prints_by_itself(ast.parse(path.read_text())) == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "click.echo(name)",
+        "print(name)",
+        "from rich.table import Table",
+        "from rich.console import Console as C",
+    ],
+)
+def test_what_prints_by_itself_is_found(line: str) -> None:
+    assert prints_by_itself(ast.parse(line))

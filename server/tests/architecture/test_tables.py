@@ -114,7 +114,7 @@ def test_where_everything_is_short_lived_every_item_expires(name: str) -> None:
 def test_an_entry_of_the_log_never_expires() -> None:
     assert carriers(BY_NAME["messages"]) == {chat.EPHEMERAL_CONTENT.name}
     assert chat.EPHEMERAL_CONTENT not in chat.LOG
-    assert BY_NAME["messages"].items == (*chat.LOG, chat.EPHEMERAL_CONTENT)
+    assert BY_NAME["messages"].items == (*chat.LOG, chat.EPHEMERAL_CONTENT, chat.REACTION)
 
 
 def test_of_a_tenant_only_one_time_codes_expire() -> None:

@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from email.message import Message
 from http.client import HTTPResponse
 from pathlib import Path
@@ -111,17 +111,17 @@ def bearer(tables_local: Tables, space: Space) -> str:
     return make_tenant(tables_local, space)
 
 
-def make_tenant(tables: Tables, space: Space) -> str:
-    """A tenant's API key that may act as any user of it."""
+def make_tenant(tables: Tables, space: Space, scopes: Sequence[Scope] = (Scope.ACT_AS_USER,)) -> str:
+    """A tenant's API key; without `scopes` one that may act as any user of it."""
 
     async def made() -> str:
         clock, tenant = SystemClock(), TenantId(space.tenant)
         async with open_client(tables.url, REGION, tables.prefix) as client:
             await Tenants(DynamoTenantStore(client), clock).create(
-                tenant, TenantSettings(name="Acme", has_phone_login=True)
+                tenant, TenantSettings(name="Acme", has_phone_login=True, phone_prefixes=("+4",))
             )
             keys = ApiKeys(DynamoApiKeyStore(client), clock)
-            issued = await keys.issue(tenant, "tests", [Scope.ACT_AS_USER])
+            issued = await keys.issue(tenant, "tests", list(scopes))
         return issued.text.reveal()
 
     return asyncio.run(made())

@@ -12,10 +12,11 @@ from fixtures.tables import Tables
 
 from tidings.api.app import described
 from tidings.kernel.ids import TenantId
+from tidings.limits.model import Kind
 
 DOCUMENT: dict[str, Any] = described().openapi()
 OPERATIONS = {o["operationId"] for methods in DOCUMENT["paths"].values() for o in methods.values()}
-BUCKETS = ("TENANT", "USER", "ADDRESS", "CODE_NUMBER", "CODE_ADDRESS", "CODE_TENANT", "REDEEM_ADDRESS")
+BUCKETS = tuple(kind.value.upper() for kind in Kind)
 NO_LIMITS = {f"TIDINGS_LIMITS_{name}_RATE": "100000/s" for name in BUCKETS} | {
     f"TIDINGS_LIMITS_{name}_BURST": "1000000" for name in BUCKETS
 }

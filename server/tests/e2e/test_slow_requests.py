@@ -1,5 +1,6 @@
-"""Requests that trickle, stop or come in crowds, by raw sockets on a real process."""
+"""Requests that trickle, stop, come in crowds or have oversized heads, by raw sockets on a real process."""
 
+import select
 import socket
 import time
 from contextlib import ExitStack
@@ -110,3 +111,42 @@ def test_who_comes_to_a_full_house_is_told_when_to_come_again(start: Start) -> N
         first.sendall(head(api) + BODY)
         assert answer(first).status == 200, "who was there before is served"
     eventually(lambda: api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200 or None, "room")
+
+
+def flood(client: socket.socket, first: bytes, piece: bytes) -> int:
+    """Send `piece` until the server refuses; return how many bytes it took."""
+    client.sendall(first)
+    taken = len(first)
+    try:
+        while taken < MANY_BYTES and not select.select([client], [], [], 0)[0]:
+            client.sendall(piece)
+            taken += len(piece)
+    except OSError:
+        pass  # the server stopped reading
+    return taken
+
+
+MANY_BYTES = 8_000_000
+CHUNKED = b"POST /v1/me HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "piece"),
+    [
+        pytest.param(b"GET /v1/me?", b"a" * 4_000, id="url"),
+        pytest.param(b"GET /v1/me HTTP/1.1\r\n", b"a:\r\n" * 30, id="headers"),
+        pytest.param(b"GET /v1/me HTTP/1.1\r\nX: ", b"a" * 4_000, id="value"),
+        pytest.param(b"GET /v1/me HTTP/1.1\r\n", b"a" * 4_000, id="name"),
+        pytest.param(CHUNKED, b"a:\r\n" * 30, id="trailers"),
+        pytest.param(CHUNKED + b"X: ", b"a" * 4_000, id="trailer"),
+    ],
+)
+def test_a_head_without_end_is_refused(api: Api, first: bytes, piece: bytes) -> None:
+    with api.connect() as client:
+        assert flood(client, first, piece) < MANY_BYTES
+        if not first.startswith(b"POST"):  # a body that was not waited for has its answer, 401, already
+            refused = answer(client)
+            assert (refused.status, refused.body["code"]) == (431, "headers_too_large")
+            assert refused.headers["content-type"] == "application/problem+json"
+            assert client.recv(1) == b"", "the connection is closed"
+    assert api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200

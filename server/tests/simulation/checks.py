@@ -17,8 +17,10 @@ type Stays = dict[UserId, list[Interval]]
 
 
 def logs(town: Town) -> dict[ChatId, Log]:
+    """Return each chat's entries. Partitions beside the log (reactions, ephemeral content) have a longer key."""
     partitions = town.tables.rows["messages"].partitions
-    return {ChatId(name.partition("#")[2]): dict(sorted(log.items())) for name, log in partitions.items()}
+    found = {name.partition("#")[2]: log for name, log in partitions.items()}
+    return {ChatId(chat): dict(sorted(log.items())) for chat, log in found.items() if "#" not in chat}
 
 
 def stays_in(log: Log) -> Stays:

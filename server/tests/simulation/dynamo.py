@@ -222,19 +222,24 @@ class SimClient(Client):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (_LIMITS.call_timeout_s if timeout_s is None else timeout_s)
         tries, is_doubtful = 0, False
+        failed: DynamoError | None = None
         while True:
             tries += 1
             left_s = deadline - loop.time()
             within_s = min(left_s, _LIMITS.try_timeout_s) if is_repeatable else left_s
             try:
-                return await self._try(pattern.name, do, within_s), is_doubtful and is_write
+                answer = await self._try(pattern.name, do, within_s)
             except DynamoError as error:
+                failed = error
                 is_doubtful |= error.maybe_applied
                 error.maybe_applied = is_doubtful and is_write
                 left_s = deadline - loop.time()
                 wait_s = self._retries.wait_s(error, tries, left_s, is_repeatable=is_repeatable)
                 if wait_s is None:
                     raise
+            else:
+                self._retries.succeed(after=failed)
+                return answer, is_doubtful and is_write
             await asyncio.sleep(wait_s)
 
     async def _try[T](self, name: str, do: Callable[[], T], within_s: float) -> T:

@@ -76,6 +76,8 @@ class Record:
     def _logged(self, before: Item | None, after: Item) -> None:
         self.feed.note(after, is_new=before is None)
         partition = after["chat_id"]
+        if partition.count("#") > 1:
+            return  # beside the log: reactions and ephemeral content have a longer key, and no order
         if before is None:
             head = self.logs.get(partition, 0)
             if after["sequence"] != head + 1:

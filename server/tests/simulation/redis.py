@@ -1,5 +1,6 @@
 """Routes, marks and the line as Redis has them, in memory: leases by its own clock, channels that forget."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -7,7 +8,7 @@ from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
-from tidings.routing.model import GatewayId, Registered, Route, RoutesAwayError
+from tidings.routing.model import Answers, GatewayId, Registered, Route, RoutesAwayError
 from tidings.routing.ports import Hear, Heard, Held, Lost, Renewed, Standing
 from tidings.signs.model import UNKNOWN, Found, Presence, Status
 
@@ -218,6 +219,26 @@ class SimRedis:
         except (NoAnswerError, RefusedForNowError) as error:
             raise RoutesAwayError(what) from error
 
+    async def _answers[K, V](
+        self, what: str, keys: Sequence[K], do: Callable[[Sequence[K]], Mapping[K, V]]
+    ) -> Answers[K, V]:
+        """Key by key: each is answered, lost or refused by itself, as by the shards of a cluster."""
+
+        async def one(key: K) -> Mapping[K, V]:
+            return await self._ask(what, lambda: do([key]))
+
+        outcomes = await asyncio.gather(*map(one, keys), return_exceptions=True)
+        found: dict[K, V] = {}
+        unknown: set[K] = set()
+        for key, outcome in zip(keys, outcomes, strict=True):
+            if isinstance(outcome, RoutesAwayError):
+                unknown.add(key)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            else:
+                found |= outcome
+        return Answers(found, frozenset(unknown), what if unknown else "")
+
     async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
         done = await self._ask("register", lambda: self._redis.register(device, gateway, self._lease_s, 0))
         assert done is not None
@@ -230,13 +251,17 @@ class SimRedis:
         return None if done is None else Registered(done.epoch, None)
 
     async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
-        return await self._ask("renew", lambda: self._redis.renew(gateway, held, self._lease_s))
+        """One request, so one outcome for all of them."""
+        try:
+            return await self._ask("renew", lambda: self._redis.renew(gateway, held, self._lease_s))
+        except RoutesAwayError:
+            return Renewed([], [], [each.device for each in held])
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         return await self._ask("remove", lambda: self._redis.remove(device, gateway, epoch))
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
-        return await self._ask("look_up", lambda: self._redis.of(tenant, users))
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+        return await self._answers("look_up", users, lambda some: self._redis.of(tenant, some))
 
     async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         return await self._ask("push", lambda: self._redis.publish(gateway, payload)) > 0
@@ -283,10 +308,10 @@ class SimMarks:
         redis = self._connection._redis
         return await self._connection._ask("mark", lambda: redis.mark(chat, first, last))
 
-    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
-        redis = self._connection._redis
-        return await self._connection._ask(
-            "marks", lambda: {chat: redis.marks[chat] for chat in chats if chat in redis.marks}
+    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+        marks = self._connection._redis.marks
+        return await self._connection._answers(
+            "marks", chats, lambda some: {chat: marks[chat] for chat in some if chat in marks}
         )
 
 
@@ -301,5 +326,8 @@ class SimPresences:
         return False
 
     async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Found]:
-        there = await self._connection.of(tenant, users)
-        return {user: Found(Presence(Status.ONLINE) if user in there else UNKNOWN) for user in users}
+        answers = await self._connection.of(tenant, users)
+        if answers.unknown and len(answers.unknown) == len(users):
+            raise RoutesAwayError(answers.why)
+        asked = [user for user in users if user not in answers.unknown]
+        return {user: Found(Presence(Status.ONLINE) if user in answers.found else UNKNOWN) for user in asked}

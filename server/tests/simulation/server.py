@@ -47,7 +47,7 @@ from tidings.messages.history import History
 from tidings.messages.lane import World as LogWorld
 from tidings.messages.model import Check, Entry
 from tidings.messages.send import Send
-from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReader, KafkaPublishing
+from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReactions, DynamoReader, KafkaPublishing
 from tidings.platform.kafka.lane import Work
 from tidings.platform.kafka.records import Batch, Record
 from tidings.relay.audit import Audit
@@ -141,7 +141,9 @@ class Gateway:
         cases = UseCases(
             credentials=Names(),
             send=Send(appends, changes, keys=keys, may_send=may(Action.SEND), clock=clock),
-            change=Change(appends, reader, changes, keys=keys, permits=PERMITS, clock=clock),
+            change=Change(
+                appends, reader, changes, DynamoReactions(client), keys=keys, permits=PERMITS, clock=clock
+            ),
             history=history,
             marking=joined.marking,
         )

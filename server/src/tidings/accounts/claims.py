@@ -5,12 +5,9 @@ from typing import Any
 
 from tidings.accounts.refusals import RefusedError
 from tidings.accounts.token_form import Json
-from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.tables.keys import KeyPartError, KeyTemplate
+from tidings.kernel.ids import USER_ID_WORDS, DeviceId, TenantId, UserId, is_user_id
 from tidings.tenants.model import Tenant
 
-_ID = KeyTemplate("{user}")
-"""Ids of devices are held to the rule of ids of users."""
 _LATEST_S = 32_503_680_000.0  # the year 3000: what lies beyond is milliseconds taken for seconds
 
 
@@ -72,10 +69,10 @@ def _text(claims: Json, name: str) -> str:
 
 
 def _id(claims: Json, name: str) -> str:
-    try:
-        return _ID.render(user=_text(claims, name))
-    except (KeyPartError, UnicodeEncodeError) as error:
-        raise RefusedError(f"its `{name}` can't be an id: {error}") from error
+    value = _text(claims, name)
+    if not is_user_id(value):
+        raise RefusedError(f"its `{name}` is not an id: {USER_ID_WORDS}")
+    return value
 
 
 def _audiences(value: Any) -> frozenset[str]:  # noqa: ANN401 - whatever the token says

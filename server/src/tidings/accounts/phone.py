@@ -4,15 +4,17 @@ Nothing about asking depends on whether the number is known: no row of it is rea
 """
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidings.accounts.outbox import Errand, Outbox
-from tidings.accounts.ports import Bucket, CodeRows, Keys, Limits, Tenants
+from tidings.accounts.ports import CodeRows, Keys, Limits, Tenants, Verdict
 from tidings.accounts.records import Challenge, ChallengeId, Device, Login, Phone, User
 from tidings.accounts.rules import (
     MAX_TRIES,
     check_device_id,
     check_device_name,
+    check_is_served,
     code_said,
     is_well_formed,
     new_challenge,
@@ -42,10 +44,11 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """`is_sign_up_open`: a number that nobody has becomes a user at its first login."""
+    """`is_sign_up_open`: a number that nobody has becomes a user at its first login. `sends_codes`: somebody does."""
 
     code_life_s: int = 600
     is_sign_up_open: bool = True
+    sends_codes: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +60,38 @@ class Answer:
     one_time_code: str
 
 
+@dataclass(slots=True)
+class PhoneStats:
+    """Codes by outcome. Many requested and few redeemed is the sign of SMS pumping."""
+
+    requested: int = 0
+    redeemed: int = 0
+    limited: int = 0
+
+
 class PhoneLogin:
     def __init__(self, world: World, policy: Policy) -> None:
         self._world = world
         self._policy = policy
+        self.stats = PhoneStats()
 
     async def ask(self, tenant: TenantId, number: str, address: str) -> Challenge:
-        """The same work and the same answer for every number. `address`: where the request came from."""
+        """Send a code. The work and the answer are the same whether anybody has the number or not.
+
+        `address` is where the request came from. Raises `request_invalid` for a number outside the prefixes that the
+        tenant serves, `rate_limited`, `credential_invalid` for a tenant without
+        login by phone, and `phone_login_off` where the installation sends no codes.
+        """
+        if not self._policy.sends_codes:
+            raise TidingsError(
+                Code.PHONE_LOGIN_OFF,
+                "This installation sends no text messages, so nobody can log in by phone.",
+                hint="Log in with a token that your own server signs. Operators: set accounts.sms.",
+            )
         phone = phone_of(number)
-        await self._admit(tenant, Bucket.CODE_ADDRESS, address)
-        await self._take(tenant, Bucket.CODE_NUMBER, phone)
-        await self._take(tenant, Bucket.CODE_TENANT, tenant)
+        self._check(await self._world.limits.admit_request(tenant, address))
+        check_is_served(phone, await self._prefixes(tenant))
+        self._check(await self._world.limits.admit_code(tenant, phone, address))
         challenge, code = new_challenge(), new_code()
         expires_at_ms = self._world.clock.now_ms() + self._policy.code_life_s * 1000
         hashed = await self._hash(tenant, challenge, phone, code)
@@ -75,6 +99,7 @@ class PhoneLogin:
         self._world.outbox.put(
             Errand(tenant=tenant, to=phone, one_time_code=Secret(code), expires_at_ms=expires_at_ms)
         )
+        self.stats.requested += 1
         return Challenge(id=challenge, expires_at_ms=expires_at_ms)
 
     async def log_in(self, tenant: TenantId, answer: Answer, device: Device, address: str) -> Login:
@@ -82,10 +107,14 @@ class PhoneLogin:
         phone = phone_of(answer.phone)
         check_device_id(device.id)
         check_device_name(device.name)
-        await self._admit(tenant, Bucket.REDEEM_ADDRESS, address)
+        self._check(await self._world.limits.admit_try(tenant, address))
+        await self._prefixes(tenant)
         await self._redeem(tenant, phone, answer)
         user, is_new = await self._user(tenant, phone)
-        return Login(user=user, grant=await self._world.sessions.begin(user, device), is_new=is_new)
+        grant = await self._world.sessions.begin(user, device)
+        self.stats.redeemed += 1
+        await self._world.limits.remember(tenant, phone, address)
+        return Login(user=user, grant=grant, is_new=is_new)
 
     async def _redeem(self, tenant: TenantId, phone: Phone, answer: Answer) -> None:
         """A try is counted before it is compared, so that no two use the same one; and one alone deletes the code."""
@@ -112,18 +141,19 @@ class PhoneLogin:
         keys = await self._world.keys.of(tenant)
         return keys.fingerprint(code_said(tenant, challenge, phone, code))
 
-    async def _admit(self, tenant: TenantId, bucket: Bucket, address: str) -> None:
-        """The address first: who asks without end fills his own bucket and nobody else's."""
-        await self._take(tenant, bucket, address)
-        if not await self._world.tenants.lets_in_by_phone(tenant):
+    async def _prefixes(self, tenant: TenantId) -> Sequence[str]:
+        prefixes = await self._world.tenants.phone_prefixes(tenant)
+        if prefixes is None:
             raise refused()
+        return prefixes
 
-    async def _take(self, tenant: TenantId, bucket: Bucket, name: str) -> None:
-        verdict = await self._world.limits.take(bucket, tenant, name)
-        if not verdict.is_allowed:
-            raise TidingsError(
-                Code.RATE_LIMITED,
-                "Too many codes were asked for or tried.",
-                hint="Wait as long as `retry_after_s` says.",
-                details={"retry_after_s": verdict.retry_after_s},
-            )
+    def _check(self, verdict: Verdict) -> None:
+        if verdict.is_allowed:
+            return
+        self.stats.limited += 1
+        raise TidingsError(
+            Code.RATE_LIMITED,
+            "Too many codes were requested or tried.",
+            hint="Wait as long as `retry_after_s` says.",
+            details={"retry_after_s": verdict.retry_after_s},
+        )

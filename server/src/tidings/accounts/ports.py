@@ -1,7 +1,6 @@
 """What logins ask of the world: rows, keys, limits, and somebody who sends a text message."""
 
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
 from typing import Protocol
 
 from tidings.accounts.model import Principal, SessionId
@@ -125,18 +124,12 @@ class Minting(Protocol):
 
 
 class Tenants(Protocol):
-    async def lets_in_by_phone(self, tenant: TenantId, /) -> bool:
-        """Is there such a tenant, and does it want logins by phone? From a cache."""
+    async def phone_prefixes(self, tenant: TenantId, /) -> Sequence[str] | None:
+        """Return the number prefixes that the tenant sends codes to, from a cache.
+
+        None: there is no such tenant, or it has no login by phone.
+        """
         ...
-
-
-class Bucket(StrEnum):
-    """What is limited, by what."""
-
-    CODE_ADDRESS = "code_address"
-    CODE_NUMBER = "code_number"
-    CODE_TENANT = "code_tenant"
-    REDEEM_ADDRESS = "redeem_address"
 
 
 class Verdict(Protocol):
@@ -148,8 +141,25 @@ class Verdict(Protocol):
 
 
 class Limits(Protocol):
-    async def take(self, bucket: Bucket, tenant: TenantId, name: str, /) -> Verdict:
-        """Atomic: one from the bucket of this name, if there is one."""
+    """How many codes are sent and tried. `address` is where the request came from."""
+
+    async def admit_request(self, tenant: TenantId, address: str, /) -> Verdict:
+        """Count a request for a code, before anything is looked up."""
+        ...
+
+    async def admit_code(self, tenant: TenantId, phone: Phone, address: str, /) -> Verdict:
+        """Count a code that is about to be sent. Does the same work for every number."""
+        ...
+
+    async def admit_try(self, tenant: TenantId, address: str, /) -> Verdict:
+        """Count an attempt to log in with a code."""
+        ...
+
+    async def remember(self, tenant: TenantId, phone: Phone, address: str, /) -> None:
+        """Record a login, so that strangers cannot use up what this address may request for this number.
+
+        Best effort: never raises for an engine that does not answer.
+        """
         ...
 
 

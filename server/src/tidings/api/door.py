@@ -3,7 +3,7 @@
 Both do so before a byte of the body is read. The tenant comes from the credential alone.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, override
 
 from fastapi import Depends, Header, Request, Response
@@ -18,6 +18,7 @@ from tidings.api.faults import told_faults
 from tidings.api.options import Options
 from tidings.api.ports import Allowance
 from tidings.api.reading import Handler, reading, served
+from tidings.api.recent import RecentCredentials
 from tidings.api.schemas.ids import USER_ID, UserName
 from tidings.api.services import Services
 from tidings.kernel.errors import Code, TidingsError
@@ -34,6 +35,7 @@ class Edge:
     services: Services
     options: Options
     cursors: Cursors
+    recent: RecentCredentials = field(default_factory=RecentCredentials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,21 @@ def edge_of(request: Request) -> Edge:
 
 
 async def admit(request: Request) -> Call:
-    """Who is refused is counted by his address. Once that has no more, its credentials are not looked at any more."""
+    """Verify the credential and count the request.
+
+    A refused credential counts for its address. Once the address has no more, its credentials are no longer looked
+    at, except those that were valid a moment ago: neighbours of an attacker behind one NAT are served.
+    """
     edge, address = edge_of(request), address_of(request)
-    _heed(request, edge.services.limits.turned_away(address))
+    if not edge.recent.has(request.headers.get("authorization", "")):
+        _heed(request, edge.services.limits.turned_away(address))
     try:
         principal = await edge.services.credentials.verify(bearer_of(request))
         user = acting(principal, request.headers.get(_NAMED))
     except TidingsError:
         await _count(request, edge, address)
         raise
+    edge.recent.add(request.headers["authorization"])
     await _count(request, edge, address, principal, user)
     return Call(edge, principal, user)
 

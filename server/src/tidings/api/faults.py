@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tidings.api.schemas.ids import E164, PART
+from tidings.api.schemas.ids import E164, PART, USER_PART
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import USER_ID_WORDS
 
 MAX_FAULTS = 20
 _PLACES = {"body", "query", "path", "header", "cookie"}
@@ -14,6 +15,7 @@ _SPOKEN = {
 }
 _FORMS = {
     PART: "It has printable ASCII characters only: no blanks, and none of `#`, `*`, `/`.",
+    USER_PART: f"It has {USER_ID_WORDS}.",
     E164: "It is a phone number like +4915123456789: country code first, digits only.",
 }
 """In place of the words of pydantic, where those tell a regular expression or speak of inputs."""

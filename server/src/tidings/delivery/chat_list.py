@@ -72,8 +72,20 @@ class ChatList:
         own_row(await self._chats.membership(chat, user))
         await self._flags.set_flags(chat, user, flags)
 
+    async def one(self, chat: ChatKey, user: UserId) -> Listed | None:
+        """Return one chat as the user's list shows it; None if delivery has not written a row of it yet."""
+        row = await self._lists.row(chat, user)
+        if row is None or row.known.joined is None:
+            return None
+        [row] = await self._with_heads(chat.tenant, [row])
+        [listed] = await self.listed(chat.tenant, user, [row])
+        return listed
+
     async def _rows(self, tenant: TenantId, user: UserId) -> list[Row]:
-        rows = [row for row in await self._lists.rows(tenant, user) if row.known.joined is not None]
+        rows = await self._lists.rows(tenant, user)
+        return await self._with_heads(tenant, [row for row in rows if row.known.joined is not None])
+
+    async def _with_heads(self, tenant: TenantId, rows: list[Row]) -> list[Row]:
         large = [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
         heads = await self._lists.heads(tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
@@ -113,6 +125,7 @@ class _Line(NamedTuple):
             member_count=chat.member_count if chat else 2 if known.other else None,
             members=others,
             head_sequence=known.head.sequence if known.head else 0,
+            message_count=known.head.ordinal if known.head else 0,
             read_sequence=row.read.sequence if row.read else 0,
             delivered_sequence=row.delivered.sequence if row.delivered else 0,
             muted_until_ms=row.muted_until_ms if is_muted(row, self.now_ms) else None,

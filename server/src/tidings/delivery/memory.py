@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from tidings.kernel.ids import ChatKey
 
+LATE_ENTRIES = 200
+"""Late entries of a chat that are tried again with each new one: about a page of the log."""
+
 
 @dataclass(slots=True)
 class Brought:
@@ -18,6 +21,8 @@ class Brought:
     written: int = 0
     handled: int = 0
     late: int = 0
+    failed: int = 0
+    """How many late entries were last tried in vain."""
 
     @property
     def is_blank(self) -> bool:
@@ -28,17 +33,28 @@ class Brought:
         """Everything before it was handled, and that is known."""
         return self.handled > 0 and self.handled >= sequence - 1
 
+    def is_far(self, sequence: int) -> bool:
+        """Whether so much was left late before it that trying all of it again now would cost too much.
+
+        A try that failed is repeated with each entry while it is short, and then each time it has doubled.
+        """
+        length = sequence - self.late
+        return self.late > 0 and LATE_ENTRIES < length < 2 * self.failed
+
     def wrote(self, last: int) -> None:
         self.written = max(self.written, last)
 
-    def left_late(self, first: int) -> None:
+    def left_late(self, first: int, tried_to: int = 0) -> None:
+        """`tried_to`: the last of them, if pushing them was tried."""
         self.late = min(self.late or first, first)
+        if tried_to:
+            self.failed = tried_to - self.late + 1
 
     def finished(self, last: int) -> None:
         self.handled = max(self.handled, last)
         self.wrote(self.handled)
         if self.handled >= self.late:
-            self.late = 0
+            self.late = self.failed = 0
 
     def begins(self, first: int, *, is_known: bool) -> int:
         """What lies behind this and before `first` comes before it: it was not written, or it was left late.

@@ -64,6 +64,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     known: News
     delivered: Mark | None = None
     read: Mark | None = None
+    read_at_ms: int | None = None
+    """When the read watermark last moved."""
     muted_until_ms: int | None = None
     is_pinned: bool = False
     is_archived: bool = False
@@ -76,6 +78,15 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def delivered_up_to(self) -> int:
         return max(self.delivered.sequence if self.delivered else 0, self.read_up_to)
+
+    def read_message_at_ms(self, message: Entry) -> int | None:
+        """Return when the user marked this message as read; None if that is not known.
+
+        A row keeps only the last move of its read watermark, so the time is known of the newest message that the
+        watermark covers. It may have covered older messages before.
+        """
+        is_newest_read = self.read is not None and self.read.ordinal == message.ordinal
+        return self.read_at_ms if is_newest_read else None
 
 
 class Raised(NamedTuple):
@@ -135,6 +146,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     member_count: int | None = None
     members: tuple[UserId, ...] = ()
     head_sequence: int = 0
+    message_count: int = 0
     read_sequence: int = 0
     delivered_sequence: int = 0
     muted_until_ms: int | None = None
@@ -151,6 +163,15 @@ class ListCursor(NamedTuple):
     chat: ChatId
 
 
+class Progress(NamedTuple):
+    """What a member list shows of a member. In a large chat, nobody's watermarks are shown: they are None."""
+
+    joined_at_ms: int | None
+    delivered: int | None = None
+    read: int | None = None
+    read_at_ms: int | None = None
+
+
 class Tick(StrEnum):
     SENT = "SENT"
     DELIVERED = "DELIVERED"
@@ -164,6 +185,8 @@ class Status(Struct, frozen=True, kw_only=True):
     tick: Tick
     delivered_to: tuple[UserId, ...] = ()
     read_by: tuple[UserId, ...] = ()
+    read_at_ms: tuple[tuple[UserId, int], ...] = ()
+    """Of those in `read_by` of whom it is known."""
     is_counted: bool = True
 
 

@@ -7,7 +7,7 @@ from tidings.chats.model import Chat, Membership
 from tidings.delivery.model import Drained, Flags, Gain, Kept, Mark, News, PendingKey, Raised, Row
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
-from tidings.routing.model import GatewayId, Route
+from tidings.routing.model import Answers, GatewayId, Route
 
 
 class Truth(Protocol):
@@ -32,6 +32,10 @@ class Truth(Protocol):
 class Lists(Protocol):
     async def rows(self, tenant: TenantId, user: UserId) -> Sequence[Row]:
         """All rows of a user. Strong."""
+        ...
+
+    async def row(self, chat: ChatKey, user: UserId) -> Row | None:
+        """Return the user's row of one chat. Strong."""
         ...
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
@@ -79,11 +83,17 @@ class Pending(Protocol):
         ...
 
 
-class Routes(Protocol):
-    """Where devices are connected. Raises `RoutesAwayError`, as `Line` and `Marks` do, while nobody answers."""
+class Reactions(Protocol):
+    async def clear(self, chat: ChatKey, sequence: int) -> None:
+        """Delete all reactions to a redacted message. Idempotent; raises as `Pending` does."""
+        ...
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
-        """Users without a route are left out."""
+
+class Routes(Protocol):
+    """Where devices are connected. Calls about one key raise `RoutesAwayError` while its shard does not answer."""
+
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+        """Look up routes. Users without a route are left out; those of a shard that does not answer are unknown."""
         ...
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
@@ -108,8 +118,8 @@ class Marks(Protocol):
         """Where the mark is now. Below `last`: what lies between it and `first` was not handled, nothing changed."""
         ...
 
-    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
-        """Chats without a mark are left out."""
+    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+        """Look up marks. Chats without one are left out; those of a shard that does not answer are unknown."""
         ...
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tidings.chats.model import Membership, may_see
-from tidings.delivery.model import Row, Status, Tick
+from tidings.delivery.model import Progress, Row, Status, Tick
 from tidings.delivery.ports import Audience, Watermarks
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
@@ -33,6 +33,18 @@ class Statuses:
         got = [_got(each, rows.get(each.user)) for each in crowd.members]
         return [status(message, got) for message in messages]
 
+    async def progress(self, chat: ChatKey, users: Sequence[UserId]) -> dict[UserId, Progress]:
+        """Return when members joined and how far they got, with one read. Members without a row are left out."""
+        rows = await self._watermarks.rows_of(chat, users)
+        return {user: _progress(row) for user, row in rows.items()}
+
+
+def _progress(row: Row) -> Progress:
+    joined_at_ms = row.known.joined.at_ms if row.known.joined else None
+    if row.known.is_large:
+        return Progress(joined_at_ms)
+    return Progress(joined_at_ms, row.delivered_up_to, row.read_up_to, row.read_at_ms)
+
 
 class Got(NamedTuple):
     """How far a member got."""
@@ -40,21 +52,27 @@ class Got(NamedTuple):
     member: Membership
     read: int
     delivered: int
+    row: Row | None = None
+
+    def read_at_ms(self, message: Entry) -> int | None:
+        return None if self.row is None else self.row.read_message_at_ms(message)
 
 
 def _got(member: Membership, row: Row | None) -> Got:
-    return Got(member, row.read_up_to, row.delivered_up_to) if row is not None else Got(member, 0, 0)
+    return Got(member, row.read_up_to, row.delivered_up_to, row) if row is not None else Got(member, 0, 0)
 
 
 def status(message: Entry, members: Sequence[Got]) -> Status:
     """READ once everybody has read it whom it was for and who is still there; DELIVERED likewise."""
     n, sender = message.sequence, message.sender
     got = [each for each in members if each.member.user != sender and may_see(each.member.intervals, n)]
+    times = [(each.member.user, at) for each in got if (at := each.read_at_ms(message)) is not None]
     staying = [each for each in got if each.member.is_member]
     return Status(
         sequence=n,
         tick=_tick(n, staying),
         delivered_to=tuple(sorted([each.member.user for each in got if each.delivered >= n])),
+        read_at_ms=tuple(sorted(times)),
         read_by=tuple(sorted([each.member.user for each in got if each.read >= n])),
     )
 

@@ -1,9 +1,9 @@
-"""A redacted message is taken out of the queues in which it may still wait."""
+"""Take a redacted message out of the queues in which it may still wait, and delete its reactions."""
 
 from collections.abc import Sequence
 
 from tidings.chats.model import Membership, may_see
-from tidings.delivery.ports import Audience, Log, Pending
+from tidings.delivery.ports import Audience, Log, Pending, Reactions
 from tidings.delivery.rules import Run
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry, Kind
@@ -12,16 +12,18 @@ KEPT_MS = 30 * 24 * 3600 * 1000
 
 
 class Withdrawing:
-    def __init__(self, pending: Pending, audience: Audience, log: Log) -> None:
+    def __init__(self, pending: Pending, audience: Audience, log: Log, reactions: Reactions) -> None:
         self._pending = pending
         self._audience = audience
         self._log = log
+        self._reactions = reactions
 
     async def __call__(self, chat: ChatKey, run: Run) -> None:
         """What is older than the queues keep anything needs no deletes, which cost as much as writes."""
         for entry in run:
             if entry.kind is not Kind.REDACTION or entry.refers_to is None:
                 continue
+            await self._reactions.clear(chat, entry.refers_to)
             message = await self._log.one(chat, entry.refers_to)
             if message is not None and entry.created_at_ms - message.created_at_ms < KEPT_MS:
                 await self._withdraw(chat, message, run[-1].sequence)

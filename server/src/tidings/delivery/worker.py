@@ -4,11 +4,13 @@
 queues. 3. Look up routes, push. 4. Keep messages for who has no route, look up again, ring. 5. Mark as handled.
 Whoever calls commits his offset after that. Everything may be repeated at any time; nothing is left out.
 
-When Redis does not answer, the truth is written all the same and nothing else is done: chat lists go on, and a
-partition does not stand still for what is only an accelerator. The marks stay behind then. So the entries come again:
-with the chat's next entry, or by the relay; and gateways whose subscription was lost have their devices resume.
+Redis may answer for some keys and not for others. A chat is late if one of its users, gateways or channels could not
+be asked: the truth is written, whoever can be found gets the push, and the chat is not marked. Other chats are not
+affected, and the partition does not wait for what is only an accelerator. A late chat's entries come again with its
+next entry, or by the relay; gateways whose subscription was lost have their devices resume.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from typing import NamedTuple
 from tidings.delivery import plan, rules
 from tidings.delivery.audience import KeptAudience
 from tidings.delivery.counts import Counts
-from tidings.delivery.memory import Memory
+from tidings.delivery.memory import LATE_ENTRIES, Memory
 from tidings.delivery.plan import Plan
 from tidings.delivery.ports import Log, Marks
 from tidings.delivery.reaching import Reaching
@@ -30,12 +32,13 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.kernel.pauses import Pauses
 from tidings.messages.model import Entry
-from tidings.routing.model import RoutesAwayError
+from tidings.routing.model import Answers, RoutesAwayError
 
 _log = logging.getLogger(__name__)
 
 CHATS_AT_ONCE = 32
 _TRIES_TO_MARK = 5
+_TOLD_EVERY_S = 60.0
 _LEFT_ENTRIES = 20
 _LEFT_MS = 120_000
 """Longer than it takes until another worker has a dead one's partitions, or the relay has looked."""
@@ -82,7 +85,7 @@ class Worker:
         self._counts = counts
         self._pauses = pauses
         self._memory = memory or Memory()
-        self._is_away = False
+        self._quiet_until = float("-inf")
 
     async def handle(self, news: Iterable[News]) -> None:
         """Chats side by side. Those that got through stay so when another did not; then the first error is raised."""
@@ -96,39 +99,39 @@ class Worker:
             if isinstance(each, BaseException):
                 raise each
 
-    async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Mapping[ChatKey, int] | None:
-        """Of chats that others may have brought further than this worker knows. None: Redis does not answer."""
+    async def _marks_of(self, chats: Mapping[ChatKey, Run]) -> Answers[ChatKey, int]:
+        """Read the marks of chats that others may have brought further than this worker knows."""
         asked = [chat for chat, run in chats.items() if not self._memory.of(chat).reaches(run[0].sequence)]
-        try:
-            return await self._stores.marks.of(asked) if asked else {}
-        except RoutesAwayError:
-            # then rows tell what they have missed
-            return None
+        return await self._stores.marks.of(asked) if asked else Answers({})
 
-    async def _begin(
-        self, chat: ChatKey, entries: Run, marks: Mapping[ChatKey, int] | None
-    ) -> _Written | None:
+    async def _begin(self, chat: ChatKey, entries: Run, marks: Answers[ChatKey, int]) -> _Written | None:
         """Steps 1 and 2. None: there is nothing left to do, or it has to wait for Redis."""
         brought = self._memory.of(chat)
-        brought.finished((marks or {}).get(chat, 0))
+        brought.finished(marks.found.get(chat, 0))
+        has_answer = chat not in marks.unknown
         fresh = [entry for entry in entries if entry.sequence > brought.handled]
         if not fresh:
             self._counts.repeated += len(entries)
             await self._mark_again(chat, entries[0].sequence, brought.handled)
             return None
-        if brought.is_blank and marks is not None:
+        if brought.is_blank and has_answer:
             fresh = [*await self._left_by_others(chat, fresh[0]), *fresh]
-        *before, run = rules.runs(fresh)
-        # who does not know what is late before it can't push it: that would come after it
-        is_known = marks is not None or brought.reaches(fresh[0].sequence)
+        # Checkpoint unknown: earlier entries may be unpushed, so pushing these would reorder them. After a long
+        # outage that still lasts, working off all that is late with each entry would cost more than it brings: the
+        # relay brings it in pages.
+        is_known = brought.reaches(fresh[0].sequence) or (
+            has_answer and not brought.is_far(fresh[0].sequence)
+        )
         at = brought.begins(fresh[0].sequence, is_known=is_known)
+        fresh = [*await self._late_before(chat, at, fresh[0].sequence), *fresh]
+        *before, run = rules.runs(fresh)
         is_reached = await self._fill(chat, at, [*before, run])
         await self._pauses.at("worker.gap_filled")
         first = await self._write(chat, run)
         brought.wrote(run[-1].sequence)
         await self._pauses.at("worker.rows_written")
         if first is None or not is_reached or not is_known:
-            self._late(chat, run)
+            self._late(chat, run, is_tried=is_known)
             return None
         return _Written(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
 
@@ -140,6 +143,22 @@ class Worker:
         before = max(0, first.sequence - 1 - _LEFT_ENTRIES)
         found = await self._stores.log.between(chat, before, first.sequence - 1) if first.sequence > 1 else ()
         return list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LEFT_MS, found))
+
+    async def _late_before(self, chat: ChatKey, at: int, first: int) -> Sequence[Entry]:
+        """Read what was left late before `first`, so that it goes in one push with what follows.
+
+        In two pushes the first could miss a user whose shard does not answer and the second find them: their device
+        would begin with the later entries.
+        """
+        found: list[Entry] = []
+        while self._memory.of(chat).late and at + 1 < first and len(found) < LATE_ENTRIES:
+            some = await self._stores.log.between(chat, at, first - 1)
+            if not some:
+                break
+            found += some
+            at = some[-1].sequence
+        self._counts.filled += len(found)
+        return found
 
     async def _fill(self, chat: ChatKey, at: int, runs: Sequence[Run]) -> bool:
         """Step 1: everything up to the last of the runs. False: Redis went away, so only the truth was written."""
@@ -163,7 +182,7 @@ class Worker:
     async def _through(self, chat: ChatKey, run: Run) -> bool:
         """Steps 2 to 4 for what comes before. It is marked together with what comes after it."""
         is_written = await self._write(chat, run) is not None
-        is_reached = is_written and await self._reach(await self._plans(chat, run))
+        is_reached = is_written and chat not in await self._reach(await self._plans(chat, run))
         if not is_reached:
             self._late(chat, run)
         return is_reached
@@ -192,25 +211,22 @@ class Worker:
         becomes_large = small[-1].sequence == since
         return plan.plan_small(chat, small, members, becomes_large=becomes_large), *plans
 
-    async def _reach(self, plans: Sequence[Plan]) -> bool:
-        """Steps 3 and 4. False: Redis did not answer."""
-        try:
-            await self._reaching.reach(plans)
-        except RoutesAwayError as error:
-            self._tell_away(str(error))
-            return False
-        self._tell_away("")
-        return True
+    async def _reach(self, plans: Sequence[Plan]) -> set[ChatKey]:
+        """Steps 3 and 4. Return the chats that are late."""
+        late = await self._reaching.reach(plans)
+        if late.chats:
+            self._tell_away(late.why)
+        return late.chats
 
     async def _finish(self, written: Sequence[_Written]) -> None:
         if not written:
             return
-        if not await self._reach([plan for each in written for plan in each.plans]):
-            for each in written:
-                self._memory.of(each.chat).left_late(each.first)
-            self._counts.late += sum(each.last - each.first + 1 for each in written)
-            return
-        await few_at_once(map(self._mark, written), CHATS_AT_ONCE)
+        late = await self._reach([plan for each in written for plan in each.plans])
+        for each in written:
+            if each.chat in late:
+                self._memory.of(each.chat).left_late(each.first, each.last)
+                self._counts.late += each.last - each.first + 1
+        await few_at_once((self._mark(each) for each in written if each.chat not in late), CHATS_AT_ONCE)
         await self._pauses.at("worker.marked")
 
     async def _mark(self, done: _Written) -> None:
@@ -245,19 +261,16 @@ class Worker:
         except RoutesAwayError as error:
             self._tell_away(str(error))
 
-    def _late(self, chat: ChatKey, run: Run) -> None:
-        self._memory.of(chat).left_late(run[0].sequence)
+    def _late(self, chat: ChatKey, run: Run, *, is_tried: bool = True) -> None:
+        self._memory.of(chat).left_late(run[0].sequence, run[-1].sequence if is_tried else 0)
         self._counts.late += len(run)
 
     def _tell_away(self, why: str) -> None:
-        """Once for each outage, not for each batch."""
-        if bool(why) == self._is_away:
-            return
-        self._is_away = bool(why)
-        if why:
-            _log.warning("routes can't be asked: rows are written, pushes come later: %s", why)
-        else:
-            _log.info("routes can be asked again")
+        """Log at most once a minute: a part of Redis may be away while other batches get through."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._quiet_until:
+            self._quiet_until = now + _TOLD_EVERY_S
+            _log.warning("Redis answers only in part: rows are written, some pushes come later: %s", why)
 
 
 def grouped(news: Iterable[News]) -> dict[ChatKey, Run]:

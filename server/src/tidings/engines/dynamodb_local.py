@@ -1,11 +1,13 @@
 """DynamoDB Local, Amazon's own: the reference for behaviour and limits.
 
-Its licence allows development and tests, not redistribution: it is fetched, never shipped.
+Its licence allows development and tests, not redistribution: it is fetched, never shipped. It checks no password, so
+it must not be reachable from the network: a launcher class of ours binds it to loopback.
 """
 
 import platform
 import shutil
 import sys
+from pathlib import Path
 
 from tidings.engines import jars, java, ready
 from tidings.engines.cache import Cache
@@ -16,7 +18,8 @@ from tidings.kernel.errors import Code, TidingsError
 LOCK = "dynamodb-local"
 MEMORY_MB = 350
 _HEAP_MB = 512
-_MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
+_LAUNCHER = Path(__file__).parent / "loopback"
+_MAIN = "LoopbackDynamo"
 
 _NATIVE = {
     ("linux", "x86_64"): "libsqlite4java-linux-amd64",
@@ -42,7 +45,7 @@ def prepare(node: Node, cache: Cache) -> None:
     node.data.mkdir(parents=True, exist_ok=True)
     native = _native()
     target = cache.native / f"{native.artifact}.{native.packaging}"
-    if not target.exists():  # it is looked for by its name without the version
+    if not native.is_sound(target):  # it is looked for by its name without the version
         cache.native.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(native.path(cache), target)
 
@@ -53,7 +56,7 @@ def command(node: Node, cache: Cache) -> list[str]:
         *java.command(
             _HEAP_MB, "--enable-native-access=ALL-UNNAMED", f"-Dsqlite4java.library.path={cache.native}"
         ),
-        *("-cp", jars.class_path(LOCK, cache)),
+        *("-cp", f"{_LAUNCHER}:{jars.class_path(LOCK, cache)}"),
         _MAIN,
         *("-sharedDb", "-disableTelemetry", "-port", str(node.port)),
         *store,

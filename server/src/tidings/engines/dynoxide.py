@@ -16,7 +16,7 @@ from tidings.kernel.errors import Code, TidingsError
 
 CRATE, CRATE_VERSION = "dynoxide-rs", "3.2.0"
 MEMORY_MB = 60
-_FEATURES = "native-sqlite,http-server,cli,mcp-server"
+_FEATURES = "native-sqlite,http-server,cli"
 # Half the build time of the crate's own profile, for a few per cent of speed.
 _PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "OPT_LEVEL": "3"}
 

@@ -1,8 +1,9 @@
-"""Jars by a committed lock: fetched once by jgo, held against their SHA-256, put on a class path.
+"""Jars by a committed lock: fetched once by jgo, put on a class path, compared with their SHA-256 before each start.
 
 The lock is read as it is, so no POM is resolved and what runs is what was tested.
 """
 
+import functools
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
@@ -37,6 +38,21 @@ class Locked:
     def path(self, cache: Cache) -> Path:
         return cache.maven.joinpath(*self.group.split("."), self.artifact, self.version, self.file_name)
 
+    def is_sound(self, path: Path) -> bool:
+        """Whether the file is there and has the sum of the lock."""
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return False
+        return _sum(path, found.st_mtime_ns, found.st_size, found.st_ino) == self.sha256
+
+
+@functools.cache
+def _sum(path: Path, *_identity: int) -> str:
+    """Hash a file once per process, unless it changes: tests start the same engines many times."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 def read_lock(name: str) -> list[Locked]:
     import tomllib  # noqa: PLC0415
@@ -53,8 +69,8 @@ def class_path(name: str, cache: Cache) -> str:
 
 
 def missing(name: str, cache: Cache) -> list[Locked]:
-    """Those that are not in the cache whole. Cheap: a file is only there once its sum was right."""
-    return [locked for locked in read_lock(name) if not locked.path(cache).exists()]
+    """List those that are not in the cache, or were changed there since they were fetched."""
+    return [locked for locked in read_lock(name) if not locked.is_sound(locked.path(cache))]
 
 
 def fetch(name: str, cache: Cache, progress: Progress) -> None:
@@ -78,7 +94,7 @@ def _fetch_one(locked: Locked, cache: Cache) -> None:
     for _ in range(_TRIES):
         with _landing(cache) as landing:
             path = _download(locked, landing)
-            if hashlib.sha256(path.read_bytes()).hexdigest() == locked.sha256:
+            if locked.is_sound(path):
                 target = locked.path(cache)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 path.replace(target)

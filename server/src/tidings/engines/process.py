@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -46,8 +47,7 @@ def spawn(command: list[str], log: Path, cwd: Path, *, dies_with_us: bool = Fals
 
     `dies_with_us`: not even a kill -9 of ours leaves it behind (where the system knows how: Linux).
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as out:
+    with open_log(log) as out:
         child = subprocess.Popen(  # noqa: S603 - the command is ours
             command,
             stdin=subprocess.DEVNULL,
@@ -62,6 +62,15 @@ def spawn(command: list[str], log: Path, cwd: Path, *, dies_with_us: bool = Fals
     return Pid(child.pid, psutil.Process(child.pid).create_time())
 
 
+def open_log(path: Path) -> IO[str]:
+    """Begin a log that only its owner may read: it can hold login codes and what a library prints of its settings."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
+    os.fchmod(descriptor, _PRIVATE)  # one that an older version left may be readable
+    return os.fdopen(descriptor, "w", buffering=1)
+
+
+_PRIVATE = 0o600
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 

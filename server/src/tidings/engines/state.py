@@ -77,6 +77,7 @@ def endpoints(nodes: list[Node]) -> str:
     """As TOML. Brokers share one line."""
     brokers = ",".join(node.address for node in nodes if node.engine is Engine.KAFKA)
     lines = ["# Written by `tidings engines start`, removed by `tidings engines stop`."]
+    lines += ['installation = "development"'] if nodes else []
     if brokers:
         lines += ["[kafka]", f'bootstrap_servers = "{brokers}"']
     for node in nodes:

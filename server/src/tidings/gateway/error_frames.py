@@ -19,6 +19,7 @@ TOLD: Final[Mapping[Code, str | None]] = {
     Code.USER_NOT_FOUND: None,
     Code.USER_EXISTS: None,
     Code.PHONE_TAKEN: None,
+    Code.PHONE_LOGIN_OFF: None,
     Code.CHAT_NOT_FOUND: None,
     Code.CHAT_FULL: None,
     Code.STAYS_USED_UP: None,
@@ -71,6 +72,7 @@ HIDDEN: Final = frozenset(
         Code.PROTOCOL_DRIFT,
         # of HTTP alone
         Code.REQUEST_TOO_SLOW,
+        Code.HEADERS_TOO_LARGE,
         Code.REQUEST_TOO_LARGE,
         Code.ROUTE_UNKNOWN,
         Code.METHOD_NOT_ALLOWED,

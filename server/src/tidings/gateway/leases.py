@@ -9,9 +9,9 @@ from typing import final
 
 from tidings.gateway.hub import Hub
 from tidings.gateway.seat import Seat
-from tidings.kernel.ids import DeviceKey
+from tidings.kernel.ids import ChatId, DeviceKey
 from tidings.routing.model import GatewayId
-from tidings.routing.ports import Held, Routes, RoutesAwayError
+from tidings.routing.ports import Held, Routes
 from tidings.wire.close_codes import CloseCode
 
 _RENEWED_AT_ONCE = 2_000
@@ -35,6 +35,8 @@ class Leases:
         self._gateway = gateway
         self._again = again
         self._every_s = every_s
+        self.unheard: Callable[[Seat, ChatId], None] = lambda _, __: None
+        """Told at each heartbeat of a large chat whose channel a device still can't hear."""
 
     async def keep(self) -> None:
         while True:
@@ -46,14 +48,14 @@ class Leases:
         for seat in seats:
             if not seat.is_routed and seat.is_live:
                 self._again(seat)
+            for chat in seat.unheard:
+                self.unheard(seat, chat)
         held = [Held(seat.key, seat.epoch) for seat in seats if seat.is_routed]
         for some in batched(held, _RENEWED_AT_ONCE):
-            try:
-                await self._renew(some)
-            except RoutesAwayError:
-                return
+            await self._renew(some)
 
     async def _renew(self, held: tuple[Held, ...]) -> None:
+        """Renew what can be renewed. A route whose shard does not answer stays as it is until the next heartbeat."""
         renewed = await self._routes.renew(self._gateway, held)
         epochs = dict(held)
         for key in renewed.gone:

@@ -138,6 +138,7 @@ class Routed:
         self.giving.away = self._aways.add
         self.giving.grown = lambda seat, push: self._joins.add((seat, push.chat, push.entries[-1].sequence))
         self.giving.left_before = self._left_before
+        self.leases.unheard = lambda seat, chat: self._joins.add((seat, chat, 0))
 
     def start(self) -> None:
         self._listening = self._world.ears.at_gateway(self._world.gateway, self._hear)
@@ -206,6 +207,8 @@ class Routed:
                 self.giving.take(word, room)
 
     def missed(self, room: Room, /) -> None:
+        for seat in room.seats:
+            seat.unheard.pop(room.key.chat, None)
         self._missed.add(room)
 
     def _hear(self, heard: Heard) -> None:
@@ -262,11 +265,8 @@ class Routed:
         """Pushed to a device that has left: its route goes, and if its user has no other he is away."""
         user, device, epoch = away.addressee
         await self._remove((DeviceKey(away.chat.tenant, user, device), epoch))
-        try:
-            others = await self._world.routes.of(away.chat.tenant, [user])
-        except RoutesAwayError:
-            return
-        if away.messages and user not in others:
+        others = await self._world.routes.of(away.chat.tenant, [user])
+        if away.messages and user not in others.unknown and user not in others.found:
             await self._world.unreached.tell(away.chat, user, away.messages)
 
     async def _join(self, job: tuple[Seat, ChatId, int]) -> None:
@@ -278,9 +278,12 @@ class Routed:
         seat, chat, last = job
         place = seat.places.get(chat)
         has_left = place is not None and place.position >= last and not place.is_member
-        if chat in seat.rooms or has_left:
+        seat.unheard.pop(chat, None)
+        if has_left or (chat in seat.rooms and self.rooms.is_heard(seat.chat(chat))):
             return
-        await self.rooms.enter(seat, chat)
+        if not await self.rooms.enter(seat, chat):
+            # Only this chat can't be heard. It is compared now, by each heartbeat, and when its channel is confirmed.
+            seat.unheard[chat] = None
         await self._compare(seat.chat(chat), [seat])
 
     async def _catch_up(self, room: Room) -> None:

@@ -103,7 +103,8 @@ class Seat:
     `left`: told of a chat that its user was taken out of. `returned`: of a large one that he is in again; whoever said
     so before may have found it still listening. `stirred`: of every entry after which somebody may see other
     things than before. `looks`: what it has asked to be told of; None as long as that is nothing. `ends`: leaves of
-    its user from large chats, which were pushed while it resumed.
+    its user from large chats, which were pushed while it resumed. `unheard`: large chats whose channel could not be
+    subscribed to; the heartbeat tries again.
     """
 
     __slots__ = (
@@ -123,6 +124,7 @@ class Seat:
         "rooms",
         "stirred",
         "told",
+        "unheard",
         "wants_again",
     )
 
@@ -136,6 +138,7 @@ class Seat:
         self.wants_again = False
         self.places: dict[ChatId, Place] = {}
         self.rooms: dict[ChatId, None] = {}
+        self.unheard: dict[ChatId, None] = {}
         self.left: Callable[[ChatId], None] = _nowhere
         self.returned: Callable[[ChatId], None] = _nowhere
         self.stirred: Callable[[ChatId, Entry], None] = _unstirred

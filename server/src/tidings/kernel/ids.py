@@ -1,8 +1,9 @@
 """Ids as types, and ULIDs: where Tidings makes an id itself, it is one of these. Order never comes from them."""
 
 import os
+import re
 import time
-from typing import NamedTuple, NewType
+from typing import Final, NamedTuple, NewType
 
 TenantId = NewType("TenantId", str)
 ChatId = NewType("ChatId", str)
@@ -10,6 +11,18 @@ UserId = NewType("UserId", str)
 DeviceId = NewType("DeviceId", str)
 ClientKey = NewType("ClientKey", str)
 MessageId = NewType("MessageId", str)
+
+USER_ID_CHARS: Final = 64
+USER_ID: Final = r'^(?:\.{0,2}[!"$-)+,0-~-]|\.{3})[!"$-).0-~+,-]*$'
+"""The one rule for ids of users and devices, together with `USER_ID_CHARS`.
+
+Printable ASCII without `#`, `*` (parts of keys) and `/`, and neither `.` nor `..`: an id is a segment of a URL's path,
+and clients remove dot segments. Written without look-ahead, because not every regular-expression engine has it.
+"""
+USER_ID_WORDS: Final = (
+    f"1 to {USER_ID_CHARS} printable ASCII characters: no blanks, none of `#`, `*`, `/`, and not `.` or `..`"
+)
+_USER_ID = re.compile(USER_ID)
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [high + low for high in _CROCKFORD for low in _CROCKFORD]
@@ -28,6 +41,10 @@ class DeviceKey(NamedTuple):
     tenant: TenantId
     user: UserId
     device: DeviceId
+
+
+def is_user_id(text: str) -> bool:
+    return len(text) <= USER_ID_CHARS and _USER_ID.fullmatch(text) is not None
 
 
 def new_ulid() -> str:

@@ -11,6 +11,7 @@ from tidings.limits.model import Ask, Policy, Verdict
 _SECOND_US = 1_000_000
 _LONGEST_PERIOD_S = 3_600
 _HOSTS_BITS = 64
+_SITE_BITS = 80
 _MAX_NAME_CHARS = 64
 
 
@@ -102,3 +103,15 @@ def place_of(address: str) -> str:
     if place.ipv4_mapped is not None:
         return str(place.ipv4_mapped)
     return f"{IPv6Address(int(place) >> _HOSTS_BITS << _HOSTS_BITS)}/64"
+
+
+@lru_cache(maxsize=10_000)
+def network_of(address: str) -> str | None:
+    """Return the /48 of an IPv6 address: providers assign one site up to 65,536 networks of /64. None for IPv4."""
+    try:
+        place = ip_address(address)
+    except ValueError:
+        return None
+    if not isinstance(place, IPv6Address) or place.ipv4_mapped is not None:
+        return None
+    return f"{IPv6Address(int(place) >> _SITE_BITS << _SITE_BITS)}/48"

@@ -1,10 +1,12 @@
 """Buckets in Redis: one script, one round trip, whatever the number of buckets. Redis' clock is the clock."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 from urllib.parse import quote
 
+from tidings.kernel.ids import TenantId
 from tidings.limits.model import NO_TENANT, Ask, Policy
 from tidings.limits.ports import BucketsAwayError
 from tidings.limits.rules import Taking, price
@@ -17,6 +19,7 @@ TAKE = Script.load("tidings.limits", "take.lua", keys=1)
 MAX_ASKS = 8
 _BY_COUNT = {count: replace(TAKE, key_count=count) for count in range(1, MAX_ASKS + 1)}
 _TOGETHER = "limits"
+_KNOWN_S = 30 * 86_400
 
 
 class RedisBuckets:
@@ -46,6 +49,28 @@ class RedisBuckets:
         name = quote(ask.name, safe="") or "-"
         owner = name if ask.tenant == NO_TENANT else _TOGETHER
         return self._redis.keys.key(ask.tenant, owner, "limit", ask.kind, name, str(policy.period_s))
+
+
+class RedisPlaces:
+    """Names that were seen in the last 30 days. Without Redis none is known, and nothing is recorded."""
+
+    def __init__(self, redis: Redis, *, timeout_s: float) -> None:
+        self._redis = redis
+        self._timeout_s = timeout_s
+
+    async def knows(self, tenant: TenantId, name: str, /) -> bool:
+        try:
+            return await self._redis.read("EXISTS", self._key(tenant, name), timeout_s=self._timeout_s) == 1
+        except RedisError:
+            return False
+
+    async def add(self, tenant: TenantId, name: str, /) -> None:
+        with suppress(RedisError):
+            key = self._key(tenant, name)
+            await self._redis.write("SET", key, "1", "EX", _KNOWN_S, timeout_s=self._timeout_s)
+
+    def _key(self, tenant: TenantId, name: str) -> Key:
+        return self._redis.keys.key(tenant, quote(name, safe=""), "place")
 
 
 def _numbers(ask: Ask, policy: Policy) -> tuple[int, int, int]:

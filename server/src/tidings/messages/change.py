@@ -14,8 +14,8 @@ from tidings.kernel.tries import on_what_is_there
 from tidings.messages import content as contents
 from tidings.messages.append import Appends
 from tidings.messages.content import Content
-from tidings.messages.model import Appended, Beside, Check, Draft, Entry, Kind, Proposal, SendKey
-from tidings.messages.ports import Changes, Keys, Reader
+from tidings.messages.model import Appended, Beside, Check, Draft, Entry, Kind, Proposal, Reacted, SendKey
+from tidings.messages.ports import Changes, Keys, Reactions, Reader
 
 NO_SUCH_MESSAGE = "There is no such message."
 MAX_EMOJI_BYTES = 32
@@ -53,6 +53,7 @@ class Change[S]:
         appends: Appends[S],
         reader: Reader,
         changes: Changes,
+        reactions: Reactions,
         *,
         keys: Keys,
         permits: Permits[S],
@@ -61,6 +62,7 @@ class Change[S]:
         self._appends = appends
         self._reader = reader
         self._changes = changes
+        self._reactions = reactions
         self._keys = keys
         self._permits = permits
         self._clock = clock
@@ -71,7 +73,7 @@ class Change[S]:
         keys = await self._keys.of(asked.chat.tenant)
         fingerprint = keys.fingerprint(asked.said(Kind.EDIT, body))
 
-        def beside(seen: Entry) -> Beside:
+        def beside(seen: Entry, _: bool) -> Beside:  # noqa: FBT001
             _refuse_redacted(seen, Code.MESSAGE_NOT_FOUND)
             sealed = keys.seal(asked.chat, seen.sequence, body)
             return self._changes.edit(asked.chat, seen, sealed, self._clock.now_ms())
@@ -93,7 +95,7 @@ class Change[S]:
             is_own = seen.sender == asked.user
             return self._permits.redact_own if is_own else self._permits.redact_others
 
-        def beside(seen: Entry) -> Beside:
+        def beside(seen: Entry, _: bool) -> Beside:  # noqa: FBT001
             _refuse_redacted(seen, Code.NOTHING_TO_CHANGE)
             return self._changes.redaction(asked.chat, seen, self._clock.now_ms())
 
@@ -106,25 +108,38 @@ class Change[S]:
         said = f"{'+' if is_added else '-'}{emoji}"
         fingerprint = keys.fingerprint(asked.said(Kind.REACTION, said.encode()))
 
-        def beside(seen: Entry) -> Beside:
-            counts, users = reacted(seen, asked.user, emoji, is_added=is_added)
-            return self._changes.reactions(asked.chat, seen, counts, users)
+        def beside(seen: Entry, has: bool) -> Beside:  # noqa: FBT001 - called by `_change` alone
+            change = reacted(seen, asked.user, emoji, is_added=is_added, has=has)
+            return self._changes.reaction(asked.chat, seen, change, self._clock.now_ms())
 
         draft = _draft(asked, Kind.REACTION, fingerprint, emoji=said)
-        return await self._change(asked, draft, lambda _: self._permits.react, beside)
+        return await self._change(asked, draft, lambda _: self._permits.react, beside, emoji=emoji)
+
+    async def _has_reacted(self, asked: Asked, seen: Entry, emoji: str) -> bool:
+        """Ask for the user's own item only if the row does not tell: it names everybody, or it names them."""
+        if _mark(emoji, asked.user) in seen.reaction_users:
+            return True
+        if sum((seen.reaction_counts or {}).values()) == len(seen.reaction_users):
+            return False
+        return await self._reactions.has(asked.chat, seen.sequence, asked.user, emoji)
 
     async def _change(
         self,
         asked: Asked,
         draft: Draft,
         permit: Callable[[Entry], Check[S]],
-        beside: Callable[[Entry], Beside],
+        beside: Callable[[Entry, bool], Beside],
+        *,
+        emoji: str | None = None,
     ) -> Appended:
+        """Append the change and its writes, prepared on rows as they are now, again if these change meanwhile."""
+
         async def once() -> Appended:
             seen = await self._message(asked)
             proposal = Proposal(draft, permit(seen), asked.after)
+            has = emoji is not None and await self._has_reacted(asked, seen, emoji)
             with _as_if_not_there():
-                return await self._appends.append(asked.chat, proposal, lambda _: beside(seen))
+                return await self._appends.append(asked.chat, proposal, lambda _: beside(seen, has))
 
         return await on_what_is_there(once)
 
@@ -150,26 +165,29 @@ def _as_if_not_there() -> Iterator[None]:
         raise TidingsError(Code.MESSAGE_NOT_FOUND, NO_SUCH_MESSAGE) from None
 
 
-def reacted(
-    seen: Entry, user: UserId, emoji: str, *, is_added: bool
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The counts and the first users after it. What would change nothing is refused as such.
+def reacted(seen: Entry, user: UserId, emoji: str, *, is_added: bool, has: bool) -> Reacted:
+    """Return the row's counts and named users after the change; refuse what would change nothing.
 
-    The row knows the first users only: whether one of the others has reacted before can't be told from it.
+    `has`: the user has reacted with this emoji. Holds only if the user's item still says so at the commit.
     """
     _refuse_redacted(seen, Code.MESSAGE_NOT_FOUND)
-    counts, mark = dict(seen.reaction_counts or {}), f"{emoji} {user}"
-    is_there = mark in seen.reaction_users
-    if is_added == is_there and (is_added or len(seen.reaction_users) < USERS_SHOWN):
+    if is_added == has:
         raise TidingsError(Code.NOTHING_TO_CHANGE, "The reaction is as asked for already.")
+    counts, mark = dict(seen.reaction_counts or {}), _mark(emoji, user)
     counts[emoji] = counts.get(emoji, 0) + (1 if is_added else -1)
     if counts[emoji] <= 0:
         del counts[emoji]
     if len(counts) > MAX_EMOJI:
         raise TidingsError(Code.REQUEST_INVALID, f"A message has at most {MAX_EMOJI} different reactions.")
     if is_added:
-        return counts, (*seen.reaction_users, mark)[:USERS_SHOWN]
-    return counts, tuple(other for other in seen.reaction_users if other != mark)
+        users = (*seen.reaction_users, mark)[:USERS_SHOWN]
+    else:
+        users = tuple(other for other in seen.reaction_users if other != mark)
+    return Reacted(user, emoji, is_added, counts, users)
+
+
+def _mark(emoji: str, user: UserId) -> str:
+    return f"{emoji} {user}"
 
 
 def _refuse_redacted(seen: Entry, code: Code) -> None:

@@ -112,6 +112,16 @@ class Refusal:
     code: Code
 
 
+class Reacted(NamedTuple):
+    """What one user's reaction, or its withdrawal, makes of a message's row."""
+
+    user: UserId
+    emoji: str
+    is_added: bool
+    counts: dict[str, int]
+    users: tuple[str, ...]
+
+
 class Begun(NamedTuple):
     """A log's first entry. Not new: `first` is what stood there; None if something beside it was in the way."""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from tidings.chats.model import Interval
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Beside, Draft, Entry, Refusal, Seen, SendKey
+from tidings.messages.model import Beside, Draft, Entry, Reacted, Refusal, Seen, SendKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,17 @@ class Changes(Protocol):
         """Nothing of it stays: content, reactions, ephemeral content."""
         ...
 
-    def reactions(
-        self, chat: ChatKey, seen: Entry, counts: Mapping[str, int], users: Sequence[str]
-    ) -> Beside: ...
+    def reaction(self, chat: ChatKey, seen: Entry, reacted: Reacted, now_ms: int) -> Beside:
+        """The user's own item, put if absent or deleted if present, and the row's new counts."""
+        ...
+
+
+class Reactions(Protocol):
+    """One item for each user and emoji of a message, beside the log."""
+
+    async def has(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
+        """Whether the user has reacted with this emoji; strong."""
+        ...
 
 
 class Stays(Protocol):

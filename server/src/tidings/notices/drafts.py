@@ -67,7 +67,7 @@ class Drafts:
 
     async def make[W: Words](self, tenant: TenantId, inbox: str, wish: W, key: str | None) -> Draft[W]:
         found = await self._inboxes.of(tenant, inbox)
-        self._check(found, wish)
+        await self._check(tenant, found, wish)
         claim = await self._claim(tenant, found, wish)
         draft = Draft(tenant, found, wish, payload.encode(wish.message), claim)
         if key is not None:
@@ -106,8 +106,8 @@ class Drafts:
         await self._contents.put(draft.tenant, content)
         return content
 
-    def _check(self, inbox: Inbox, wish: Words) -> None:
-        payload.check_message(inbox.schema, wish.message)
+    async def _check(self, tenant: TenantId, inbox: Inbox, wish: Words) -> None:
+        await payload.check_message(tenant, inbox.schema, wish.message)
         inbox.code_to_send(wish.category)
         if wish.expires_ms is not None and not self._clock.now_ms() < wish.expires_ms <= LATEST_MS:
             raise TidingsError(Code.REQUEST_INVALID, "A notice expires in the future, and before 2286.")

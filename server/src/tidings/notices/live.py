@@ -97,24 +97,34 @@ class LiveNews:
         while self._waiting:
             await asyncio.sleep(self._within_s)
             waiting, self._waiting = self._waiting, {}
-            try:
-                await self._say(waiting)
-            except RoutesAwayError as error:
-                _log.warning("nobody is told of changes in inboxes for a moment: %s", error)
-                # what came meanwhile is the newer, and read anew by whoever hears of it
-                self._waiting = waiting | self._waiting
+            untold, why = await self._say(waiting)
+            if untold:
+                _log.warning("changes in %d inboxes could not be announced yet: %s", len(untold), why)
+                # What arrived meanwhile is newer: whoever hears of it reads the inbox anew.
+                self._waiting = untold | self._waiting
                 await asyncio.sleep(_AGAIN_S)
 
-    async def _say(self, waiting: dict[Owner, _Told]) -> None:
-        words: dict[GatewayId, list[Noticed]] = {}
+    async def _say(self, waiting: dict[Owner, _Told]) -> tuple[dict[Owner, _Told], str]:
+        """Tell whoever can be found. Return the rest, whose routes or gateways could not be asked, and why."""
+        words: dict[GatewayId, list[tuple[Owner, Noticed]]] = {}
+        untold: dict[Owner, _Told] = {}
+        why = ""
         for tenant, owners in _by_tenant(waiting).items():
-            found = await self._routes.of(tenant, list({owner.user: None for owner in owners}))
+            routes = await self._routes.of(tenant, list({owner.user: None for owner in owners}))
+            why = routes.why or why
             for owner in owners:
-                for gateway in {route.gateway for route in found.get(owner.user, ())}:
-                    words.setdefault(gateway, []).append(waiting[owner].word(owner))
+                if owner.user in routes.unknown:
+                    untold[owner] = waiting[owner]
+                for gateway in {route.gateway for route in routes.found.get(owner.user, ())}:
+                    words.setdefault(gateway, []).append((owner, waiting[owner].word(owner)))
         for gateway, mine in words.items():
-            for some in batched(mine, _WORDS_AT_ONCE):
-                await self._line.to_gateway(gateway, encode(some))
+            try:
+                for some in batched(mine, _WORDS_AT_ONCE):
+                    await self._line.to_gateway(gateway, encode(tuple(word for _, word in some)))
+            except RoutesAwayError as error:
+                why = str(error)
+                untold |= {owner: waiting[owner] for owner, _ in mine}
+        return untold, why
 
 
 def _by_tenant(owners: Sequence[Owner] | dict[Owner, _Told]) -> dict[TenantId, list[Owner]]:

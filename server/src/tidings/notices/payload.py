@@ -4,14 +4,22 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import jsonschema_rs
 import msgspec
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.notices.schema_cost import unrolled
+from tidings.notices.schema_helper import SchemaHelper
+from tidings.notices.validation import faults_of, is_valid, validator
 
 MAX_BYTES = 16 * 1024
-_TOLD = 5
+_CHEAP = 20_000
+"""Up to so many steps a message is checked at once: some milliseconds."""
+_CHEAP_FAULTS = 1_000
+"""The same for finding out what is wrong with one that is not valid."""
+_BYTES_PER_VALUE = 8
 _encode = msgspec.json.Encoder(order="sorted").encode
+_helper = SchemaHelper()
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
@@ -24,31 +32,39 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raises `request_invalid` for what is no schema of draft 2020-12, or refers to something outside of it."""
+    """Raises `request_invalid` for what is no schema of draft 2020-12, refers to something outside, or is too complex."""
+    _unrolled(body := _encode(schema))
     try:
-        _validator(_encode(schema))
+        validator(body)
     except ValueError as error:
         reason = str(error).partition("\n")[0]
         raise TidingsError(Code.REQUEST_INVALID, f"The schema can't be used: {reason}") from error
 
 
-def check_message(schema: Mapping[str, Any] | None, message: Mapping[str, Any]) -> None:
-    """Raises `content_invalid`, with the first faults."""
+async def check_message(
+    tenant: TenantId, schema: Mapping[str, Any] | None, message: Mapping[str, Any]
+) -> None:
+    """Raises `content_invalid`, with the first faults.
+
+    What can be costly is checked in a helper process, off the event loop. A schema that was stored before there was
+    a bound, and is above it, accepts no message: raises `request_invalid`, and the inbox needs another schema.
+    """
     if schema is None:
         return
-    errors = list(_validator(_encode(schema)).iter_errors(message))
-    if errors:
-        told = [f"{'/'.join(map(str, each.instance_path)) or '.'}: {each.message}" for each in errors[:_TOLD]]
+    wanted, body = _encode(schema), encode(message)
+    steps = _unrolled(wanted) * (1 + len(body) // _BYTES_PER_VALUE)
+    if steps <= _CHEAP and is_valid(wanted, message):
+        return
+    if steps <= _CHEAP_FAULTS:
+        faults = faults_of(wanted, message)
+    else:
+        faults = await _helper.faults(tenant, wanted, body)
+    if faults:
         raise TidingsError(
-            Code.CONTENT_INVALID, "The message is not as its inbox wants it.", hint="; ".join(told)[:1000]
+            Code.CONTENT_INVALID, "The message is not as its inbox wants it.", hint="; ".join(faults)[:1000]
         )
 
 
 @lru_cache(maxsize=256)
-def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
-    """Patterns take linear time, whatever they say; nothing is fetched."""
-    return jsonschema_rs.Draft202012Validator(
-        msgspec.json.decode(schema),
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000),
-        offline=True,
-    )
+def _unrolled(schema: bytes) -> int:
+    return unrolled(msgspec.json.decode(schema))

@@ -21,7 +21,7 @@ from tidings.notices.model import (
     Standing,
     Wide,
 )
-from tidings.routing.model import GatewayId, Route
+from tidings.routing.model import Answers, GatewayId, Route
 
 
 class Given(Enum):
@@ -304,13 +304,15 @@ class Live(Protocol):
 
 
 class Routes(Protocol):
-    """Where devices are connected. Raises `RoutesAwayError`, as `Line` does, while nobody answers."""
+    """Where devices are connected."""
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]: ...
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]: ...
 
 
 class Line(Protocol):
-    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
+    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        """Raises `RoutesAwayError`."""
+        ...
 
 
 class Nobody:

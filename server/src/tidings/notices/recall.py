@@ -91,7 +91,7 @@ class Recall:
         """Who has it sees the new words; whether he has read it stays as it is. Who is connected is told: by a job,
         of a broadcast by one word.
         """
-        payload.check_message((await self._inboxes.of(tenant, inbox)).schema, message)
+        await payload.check_message(tenant, (await self._inboxes.of(tenant, inbox)).schema, message)
         body, keys = payload.encode(message), await self._keys.of(tenant)
 
         async def step() -> Content:

@@ -9,6 +9,7 @@ never published, or its event or its mark was lost, and it is published again; t
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import batched
 from typing import Protocol
@@ -70,7 +71,7 @@ class Audit:
         self.backlogs.pop(shard, None)
 
     async def round(self) -> None:
-        """Raises `AwayError` while the marks can't be read: nobody is judged unheard."""
+        """Judge every chat whose mark can be read. Raises `AwayError` if none can."""
         now = self.clock.monotonic()
         asked = [
             (backlog, behind) for backlog in self.backlogs.values() for behind in backlog.to_look_at(now)
@@ -80,8 +81,14 @@ class Audit:
         due = {behind.chat for _, behind in asked if behind.due_at <= now}
         # before the marks: whoever is past the fence has marked what he handled
         reached = await self._reached(due)
-        marks = await self.marks.of([behind.chat for _, behind in asked])
-        late = [each for each in asked if self._is_left(*each, marks, now)]
+        answers = await self.marks.of([behind.chat for _, behind in asked])
+        marks = answers.found
+        for _, behind in asked:
+            if behind.chat in answers.unknown:
+                _look_later(behind, now)
+        # A chat whose mark can't be read is not judged: it may have been handled. The others are.
+        known = [each for each in asked if each[1].chat not in answers.unknown]
+        late = [each for each in known if self._is_left(*each, marks, now)]
         await self._begin_marks([behind for _, behind in late if behind.chat not in marks])
         silent = [each for each in late if each[1].due_at <= now and self._is_silent(each[1], reached)]
         await self._republish(silent, marks)
@@ -95,15 +102,18 @@ class Audit:
     async def _begin_marks(self, unmarked: Sequence[Behind]) -> None:
         """Redis has lost them. A worker that knows nothing of the chat would mark what follows, and all below with it."""
         for some in batched(unmarked, self.patience.at_once):
-            await asyncio.gather(*(self.marks.begin(behind.chat, behind.first - 1) for behind in some))
+            await asyncio.gather(*map(self._begin_mark, some))
+
+    async def _begin_mark(self, behind: Behind) -> None:
+        with suppress(AwayError):  # The shard went away since the mark was read: the next round tries again.
+            await self.marks.begin(behind.chat, behind.first - 1)
 
     def _is_left(self, backlog: Backlog, behind: Behind, marks: Mapping[ChatKey, int], now: float) -> bool:
         had = len(backlog)
         is_left = backlog.settle(behind, marks.get(behind.chat))
         self.counts.handled += had - len(backlog)
-        behind.look_at = (
-            now + min(max((now - behind.since) / 4, _LOOK_AGAIN_S), _LOOK_LATEST_S) if is_left else 0
-        )
+        if is_left:
+            _look_later(behind, now)
         return is_left
 
     def _is_silent(self, behind: Behind, reached: Mapping[ChatKey, Reached]) -> bool:
@@ -147,3 +157,7 @@ class Audit:
     def _wait_s(self, tries: int) -> float:
         longest = rules.backoff_s(self.patience.patience_s, self.patience.longest_s, tries)
         return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing
+
+
+def _look_later(behind: Behind, now: float) -> None:
+    behind.look_at = now + min(max((now - behind.since) / 4, _LOOK_AGAIN_S), _LOOK_LATEST_S)

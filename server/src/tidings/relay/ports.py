@@ -6,6 +6,7 @@ from typing import Protocol
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.relay.model import Expired, Fence, Lease, Page, Reached, Shard, ShardId
+from tidings.routing.model import Answers
 
 
 class AwayError(Exception):
@@ -57,8 +58,10 @@ class LeaseStore(Protocol):
 
 
 class Marks(Protocol):
-    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
-        """Up to where a chat was handled; one without a mark is left out. Raises `AwayError`."""
+    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+        """Look up how far chats were handled. Chats without a mark are left out, those of a shard that does not answer
+        are unknown. Raises `AwayError` if nothing at all was answered.
+        """
         ...
 
     async def begin(self, chat: ChatKey, at: int) -> None:

@@ -3,7 +3,7 @@
 Entries go sealed, as they are stored: a gateway opens them for its devices, nobody on the way can.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, NewType
 
 import msgspec
@@ -19,6 +19,18 @@ GatewayId = NewType("GatewayId", str)
 
 class RoutesAwayError(Exception):
     """Redis did not answer, or nobody knows whether it did what was asked."""
+
+
+class Answers[K, V](NamedTuple):
+    """What a look-up of many keys found out, key by key. Each shard of Redis answers or fails by itself.
+
+    `found` holds the keys that exist. `unknown` holds the keys whose shard did not answer: nothing is known about them,
+    which is not the same as "not there". `why` is the first failure in words, empty if every key was answered.
+    """
+
+    found: Mapping[K, V]
+    unknown: frozenset[K] = frozenset()
+    why: str = ""
 
 
 class Route(NamedTuple):

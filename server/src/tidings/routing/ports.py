@@ -1,12 +1,13 @@
 """What delivery and gateways ask of the place where routes are. All of it may be lost at any time; nothing is promised
-by it but speed. Every call raises `RoutesAwayError` while nobody answers.
+by it but speed. A call about one key raises `RoutesAwayError` while its shard does not answer. A call about many keys
+never does: it answers key by key, and says for which of them nobody answered.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
-from tidings.routing.model import GatewayId, Registered, Route
+from tidings.routing.model import Answers, GatewayId, Registered, Route
 from tidings.routing.model import RoutesAwayError as RoutesAwayError  # noqa: PLC0414 - every call here may raise it
 
 
@@ -21,10 +22,12 @@ class Renewed(NamedTuple):
     """`gone`: no longer there, or not all the time: to be registered again, and then to resume.
 
     `elsewhere`: the device has come in again since; the socket that held this route is an old one.
+    `unknown`: their shard did not answer. The lease may or may not have been lengthened; the next heartbeat tells.
     """
 
     gone: Sequence[DeviceKey]
     elsewhere: Sequence[DeviceKey]
+    unknown: Sequence[DeviceKey] = ()
 
 
 class Routes(Protocol):
@@ -37,15 +40,15 @@ class Routes(Protocol):
         ...
 
     async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
-        """Lengthens the leases."""
+        """Lengthen the leases, each by itself: one that can't be lengthened holds up no other."""
         ...
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         """Compare and delete: only this very route. False: it was another or none."""
         ...
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
-        """The routes of these users whose leases run. Users without one are left out."""
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+        """Look up the routes of these users whose leases run. Users without a route are left out."""
         ...
 
 
@@ -60,8 +63,8 @@ class Marks(Protocol):
         """
         ...
 
-    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
-        """Chats without a mark are left out."""
+    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+        """Look up marks. Chats without one are left out."""
         ...
 
 

@@ -18,7 +18,7 @@ from tidings.platform.redis.errors import RedisError
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.script import Script
 from tidings.platform.redis.subscription import Subscription
-from tidings.routing.model import GatewayId, Registered, Route
+from tidings.routing.model import Answers, GatewayId, Registered, Route
 from tidings.routing.ports import Hear, Held, Lost, Renewed, RoutesAwayError, Standing
 from tidings.signs.model import Found, Presence, Status
 
@@ -76,25 +76,30 @@ class RedisRoutes:
             reply = await self._redis.run(RENEW, self._keys(*user), *given)
             return cast("list[int]", reply)
 
-        answers = await _together(renew, list(users))
+        answers = await _each(renew, list(users))
         told = [
             (each.device, a)
-            for mine, many in zip(users.values(), answers, strict=True)
-            for each, a in zip(mine, many, strict=True)
+            for user, many in answers.found.items()
+            for each, a in zip(users[user], many, strict=True)
         ]
-        return Renewed([d for d, a in told if a == _GONE], [d for d, a in told if a == _ELSEWHERE])
+        return Renewed(
+            [d for d, a in told if a == _GONE],
+            [d for d, a in told if a == _ELSEWHERE],
+            [each.device for user in answers.unknown for each in users[user]],
+        )
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         with _away():
             keys = self._keys(device.tenant, device.user)
             return bool(await self._redis.run(REMOVE, keys, device.device, gateway, epoch, SEEN_KEPT_MS))
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
         async def look_up(user: UserId) -> list[bytes]:
             return cast("list[bytes]", await self._redis.run(LOOK_UP, self._keys(tenant, user)[:1]))
 
-        answers = await _together(look_up, users)
-        return {user: _routes(found) for user, found in zip(users, answers, strict=True) if found}
+        answers = await _each(look_up, users)
+        found = {user: _routes(some) for user, some in answers.found.items() if some}
+        return Answers(found, answers.unknown, answers.why)
 
     def _keys(self, tenant: TenantId, user: UserId) -> list[Key]:
         return _of_user(self._redis, tenant, user)
@@ -117,8 +122,10 @@ class RedisPresence:
             keys = _of_user(self._redis, tenant, user)
             return cast("list[bytes]", await self._redis.run(PRESENCE, keys))
 
-        answers = await _together(look, users)
-        return {user: _found(*answer) for user, answer in zip(users, answers, strict=True)}
+        answers = await _each(look, users)
+        if answers.unknown and not answers.found:
+            raise RoutesAwayError(answers.why)
+        return {user: _found(*answer) for user, answer in answers.found.items()}
 
 
 @final
@@ -130,12 +137,13 @@ class RedisMarks:
         with _away():
             return cast("int", await self._redis.run(MARK, [self._key(chat)], first, last, MARK_KEPT_S))
 
-    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
+    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
         async def read(chat: ChatKey) -> bytes | None:
             return cast("bytes | None", await self._redis.read("GET", self._key(chat)))
 
-        answers = await _together(read, chats)
-        return {chat: int(mark) for chat, mark in zip(chats, answers, strict=True) if mark is not None}
+        answers = await _each(read, chats)
+        found = {chat: int(mark) for chat, mark in answers.found.items() if mark is not None}
+        return Answers(found, answers.unknown, answers.why)
 
     def _key(self, chat: ChatKey) -> Key:
         return self._redis.keys.key(chat.tenant, _plain(chat.chat), "handled")
@@ -236,14 +244,27 @@ def _told(hear: Hear) -> events.Sink:
     return sink
 
 
-async def _together[A, T](call: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> list[T]:
-    answers: list[T] = []
-    with _away():
-        if len(arguments) == 1:
-            return [await call(arguments[0])]
-        for some in batched(arguments, AT_ONCE):
-            answers += await asyncio.gather(*map(call, some))
-    return answers
+async def _each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> Answers[K, V]:
+    """Ask for each key by itself: a shard that does not answer leaves its own keys unknown, and no others."""
+    if len(keys) == 1:
+        # A task costs more than the call, and most look-ups are of one key.
+        try:
+            return Answers({keys[0]: await call(keys[0])})
+        except RedisError as error:
+            return Answers({}, frozenset(keys), str(error))
+    found: dict[K, V] = {}
+    failed: dict[K, RedisError] = {}
+    for some in batched(keys, AT_ONCE):
+        for key, outcome in zip(
+            some, await asyncio.gather(*map(call, some), return_exceptions=True), strict=True
+        ):
+            if isinstance(outcome, RedisError):
+                failed[key] = outcome
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            else:
+                found[key] = outcome
+    return Answers(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
 
 
 @contextmanager

@@ -23,8 +23,9 @@ from tidings.platform.telemetry import logs
 from tidings.run import publishing, wiring
 from tidings.run.accounts import Accounts, open_accounts
 from tidings.run.chat_lists import join_chat_lists
-from tidings.run.edge.doors import PhoneLimits, PhoneTenants, credentials_of
+from tidings.run.edge.doors import PhoneTenants, credentials_of
 from tidings.run.edge.limits import EdgeLimits
+from tidings.run.edge.phone_limits import PhoneLimits
 from tidings.run.edge.server import Asgi, HttpServer
 from tidings.run.edge.telemetry import Requests
 from tidings.run.held import Held
@@ -37,13 +38,13 @@ from tidings.run.options import (
     trusted_proxies,
 )
 from tidings.run.people import People, people_of, phone_login
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.run.signs import telling, visibility
 from tidings.signs.telling import Telling
 
 log = logs.get(__name__)
 
-BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets)
+BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets, *production.API)
 
 
 def run_api(settings: Settings) -> NoReturn:
@@ -117,8 +118,18 @@ class Joined:
             self.host.clock,
             people,
             keys=self.engines.keys.it,
-            limits=PhoneLimits(limiter),
+            limits=PhoneLimits(
+                limiter, self.accounts.tenants, wiring.known_places(self.settings, self.engines.redis.it)
+            ),
             tenants=PhoneTenants(self.accounts.tenants),
+        )
+        stats = login.stats
+        self.host.metrics.tallies(
+            "phone_codes_total",
+            "One-time codes requested and redeemed, and requests or tries refused by a limit. Few redeemed of many "
+            "requested is the sign of SMS pumping.",
+            "outcome",
+            lambda: {"requested": stats.requested, "redeemed": stats.redeemed, "limited": stats.limited},
         )
         # what still waits when the process stops is not sent: people ask again
         _ = self.host.tasks.spawn("sms outbox", outbox.run())

@@ -19,7 +19,7 @@ from tidings.kernel.ids import TenantId
 from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.messages import content, events
 from tidings.messages.events import Committed
-from tidings.messages.store import DynamoReader
+from tidings.messages.store import DynamoReactions, DynamoReader
 from tidings.platform.dynamo.client import Client
 from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.publisher import Publisher
@@ -65,7 +65,7 @@ def join_worker(
         rows=join_rows(client, keys, audience),
         audience=audience,
         log=log,
-        withdrawing=Withdrawing(pending, audience, log),
+        withdrawing=Withdrawing(pending, audience, log, DynamoReactions(client)),
         marks=wiring.marks,
     )
     reaching = Reaching(wiring.routes, wiring.line, pending, away, counts=counts, pauses=pauses)

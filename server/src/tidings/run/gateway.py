@@ -42,7 +42,7 @@ from tidings.run.held import Held
 from tidings.run.inboxes import inbox_cases, join_serving
 from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.run.signs import sign_world, telling
 from tidings.run.sockets import admission_options, fit_to_open_files, hub_options, listen_options
 from tidings.wire.bounds import MAX_FRAME_BYTES
@@ -103,7 +103,7 @@ def routing(settings: Settings) -> RoutedOptions:
     )
 
 
-BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing)
+BUILDS = (*wiring.BUILDS, otlp_headers, sockets, leaving, routing, *production.GATEWAY)
 
 
 def run_gateway(settings: Settings) -> NoReturn:

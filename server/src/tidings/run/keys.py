@@ -2,12 +2,15 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from pathlib import Path
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import Client
+from tidings.run.options import refuse_faulty
 from tidings.run.settings import Settings
 from tidings.run.settings.model import EncryptionSettings
+from tidings.run.settings.production import credential_path, key_service
 from tidings.tenants.keys import KeyRing, Policy
 from tidings.tenants.kms_aws import open_aws_kms
 from tidings.tenants.kms_file import FileKms
@@ -24,9 +27,13 @@ async def open_keys(settings: Settings, client: Client, clock: Clock) -> AsyncIt
 
 
 def kms_of(settings: Settings) -> AbstractAsyncContextManager[Kms]:
+    """Choose the key service. Also commands come here, so production refuses the key file here as well."""
+    refuse_faulty(settings, [key_service])
     wanted = settings.encryption
     if wanted.kms == "file":
         return nullcontext(FileKms(wanted.key_file))
+    if wanted.kms == "credential":
+        return nullcontext(FileKms(_mounted(wanted), is_mounted=True))
     if not wanted.kms_key_id:
         raise TidingsError(
             Code.SETTINGS_INVALID,
@@ -36,6 +43,17 @@ def kms_of(settings: Settings) -> AbstractAsyncContextManager[Kms]:
     former = [key.strip() for key in (wanted.kms_former_key_ids or "").split(",") if key.strip()]
     region = wanted.kms_region or settings.dynamo.region
     return open_aws_kms(wanted.kms_endpoint, region, wanted.kms_key_id, former)
+
+
+def _mounted(wanted: EncryptionSettings) -> Path:
+    path = credential_path(wanted)
+    if path is None:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "encryption.kms is credential, and neither encryption.credential_file nor $CREDENTIALS_DIRECTORY is set.",
+            hint="Set the path of the mounted secret, or add `LoadCredential=` to the systemd unit.",
+        )
+    return path
 
 
 def policy_of(settings: EncryptionSettings) -> Policy:

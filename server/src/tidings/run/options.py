@@ -20,9 +20,17 @@ from tidings.platform.telemetry.logs import LogOptions
 from tidings.platform.telemetry.tracing import TracingOptions
 from tidings.run.settings import Settings
 from tidings.run.settings.model import KafkaSettings
+from tidings.run.settings.production import NO_PROXY
 
 MIN_SECRET_BYTES = 16
 _PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
+
+_HINTS = {
+    "development": "`tidings config show` tells what is set, `tidings config doc` what can be.",
+    "production": "The installation is in production, which is the default. On a developer's machine run "
+    '`tidings dev`, or set installation = "development" (TIDINGS_INSTALLATION). '
+    "`tidings config show` tells what is set, `tidings config doc` what can be.",
+}
 
 type Build = Callable[[Settings], object]
 
@@ -34,7 +42,7 @@ def refuse_faulty(settings: Settings, builds: Sequence[Build]) -> None:
         raise TidingsError(
             Code.SETTINGS_INVALID,
             "\n".join(["The settings have faults:", *(f"  - {fault}" for fault in faults)]),
-            hint="`tidings config show` tells what is set, `tidings config doc` what can be.",
+            hint=_HINTS[settings.installation],
             details={"faults": faults},
         )
 
@@ -145,9 +153,14 @@ def _policy(settings: Settings, kind: Kind) -> Policy:
 
 def trusted_proxies(settings: Settings) -> list[str]:
     try:
-        return [str(ip_network(each)) for each in _listed(settings.api.trusted_proxies)]
+        return [str(ip_network(each)) for each in listed_proxies(settings.api.trusted_proxies)]
     except ValueError as error:
         raise ValueError(f"api.trusted_proxies: {error}") from error
+
+
+def listed_proxies(text: str | None) -> list[str]:
+    """Split the networks of `trusted_proxies`; `none` names nobody."""
+    return [] if text == NO_PROXY else _listed(text)
 
 
 def cursor_secrets(settings: Settings) -> tuple[Secret, ...]:

@@ -1,7 +1,7 @@
 """Joins the relay's use cases with the engines: what it publishes, which marks it believes, which log it reads."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,7 @@ from tidings.platform.kafka.publisher import Publisher
 from tidings.relay import rules
 from tidings.relay.model import Expired, Fence
 from tidings.relay.ports import AwayError
-from tidings.routing.model import RoutesAwayError
+from tidings.routing.model import Answers, RoutesAwayError
 from tidings.routing.store import RedisMarks
 from tidings.topics.declaration import EXPIRED, MESSAGES
 
@@ -63,11 +63,11 @@ class BelievedMarks:
     def __init__(self, marks: RedisMarks) -> None:
         self._marks = marks
 
-    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
-        try:
-            return await self._marks.of(chats)
-        except RoutesAwayError as error:
-            raise AwayError(f"Redis: {error}") from error
+    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+        answers = await self._marks.of(chats)
+        if len(answers.unknown) == len(chats):
+            raise AwayError(f"Redis: {answers.why}")
+        return answers
 
     async def begin(self, chat: ChatKey, at: int) -> None:
         try:

@@ -12,6 +12,7 @@ from tidings.gateway.admission import AdmissionOptions
 from tidings.gateway.hub import HubOptions
 from tidings.gateway.socket.options import ListenOptions, Network, TcpOptions, UpgradeRules
 from tidings.kernel.errors import Code, TidingsError
+from tidings.run.options import listed_proxies
 from tidings.run.settings.gateway import GatewaySettings
 
 _FILES_BESIDE = 500
@@ -83,7 +84,7 @@ def _rules(given: GatewaySettings) -> UpgradeRules:
         path=given.path,
         origins=frozenset(_listed(given.origins)),
         allows_no_origin=given.allows_no_origin,
-        trusted_proxies=tuple(_network(text) for text in _listed(given.trusted_proxies)),
+        trusted_proxies=tuple(_network(text) for text in listed_proxies(given.trusted_proxies)),
         forwarded_by=given.forwarded_by,
     )
 

@@ -19,8 +19,8 @@ from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.client import Redis
 from tidings.relay.ports import AwayError as ConsumersAwayError
 from tidings.relay.store import KafkaConsumers
-from tidings.routing.model import GatewayId, Route, RoutesAwayError
-from tidings.routing.store import RedisLine, RedisMarks, RedisRoutes
+from tidings.routing.model import Answers, GatewayId, Route, RoutesAwayError
+from tidings.routing.store import RedisLine, RedisMarks, RedisPresence, RedisRoutes
 from tidings.run.delivery import GROUP
 from tidings.run.options import dynamo_endpoint, kafka_connection, redis_options
 from tidings.run.settings import Settings
@@ -94,14 +94,20 @@ class _Places:
     def __init__(self, redis: Redis) -> None:
         self._marks, self._line = RedisMarks(redis), RedisLine(redis)
         self._routes = RedisRoutes(redis, lease_s=_NO_LEASE_S)
+        self._presence = RedisPresence(redis)
 
     async def mark(self, chat: ChatKey) -> int | None:
-        with _redis_away():
-            return (await self._marks.of([chat])).get(chat)
+        return _all(await self._marks.of([chat])).get(chat)
 
     async def routes(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        return _all(await self._routes.of(tenant, users))
+
+    async def last_seen(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, int]:
         with _redis_away():
-            return await self._routes.of(tenant, users)
+            found = await self._presence.of(tenant, users)
+        return {
+            user: each.presence.seen_ms for user, each in found.items() if each.presence.seen_ms is not None
+        }
 
     async def listening(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
         with _redis_away():
@@ -140,6 +146,12 @@ def _carries(chat: ChatKey, sequence: int, value: bytes) -> bool:
     except msgspec.DecodeError:
         return False
     return event.key == chat and any(entry.sequence == sequence for entry in event.entries)
+
+
+def _all[K, V](answers: Answers[K, V]) -> Mapping[K, V]:
+    if answers.unknown:
+        raise AwayError(f"Redis: {answers.why}")
+    return answers.found
 
 
 @contextmanager

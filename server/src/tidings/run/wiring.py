@@ -16,7 +16,7 @@ from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code
 from tidings.limits.limit import Limiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.store import RedisBuckets
+from tidings.limits.store import RedisBuckets, RedisPlaces
 from tidings.messages.append import Appends
 from tidings.messages.change import Change, Permits
 from tidings.messages.history import History
@@ -24,7 +24,7 @@ from tidings.messages.lane import Told, World
 from tidings.messages.model import Check
 from tidings.messages.ports import Keys, Stays
 from tidings.messages.send import Send
-from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReader
+from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReactions, DynamoReader
 from tidings.platform.dynamo import metrics as dynamo_metrics
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
@@ -39,14 +39,14 @@ from tidings.run.held import Held
 from tidings.run.installation.watch import WatchedEpoch
 from tidings.run.keys import kms_of, policy_of
 from tidings.run.options import dynamo_endpoint, kafka_connection, limit_policies, pauses, redis_options
-from tidings.run.settings import Settings
+from tidings.run.settings import Settings, production
 from tidings.tables.items.accounts import LEASE
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.keys import KeyRing
 from tidings.tenants.ports import Kms
 from tidings.tenants.store import DynamoKeyStore
 
-BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses)
+BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses, *production.ENGINES)
 """What `refuse_faulty` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 
@@ -140,6 +140,10 @@ def limiter(settings: Settings, redis: Redis, host: Host) -> Limiter:
     return made
 
 
+def known_places(settings: Settings, redis: Redis) -> RedisPlaces:
+    return RedisPlaces(redis, timeout_s=settings.limits.timeout_s)
+
+
 @dataclass(frozen=True, slots=True)
 class UseCases:
     """Of chats and messages, as one process has them: they share the views of the chats' logs."""
@@ -165,7 +169,9 @@ def use_cases(
         reader=reader,
         manage=Manage(rows, appends),
         send=Send(appends, changes, keys=keys, may_send=may(Action.SEND), clock=clock),
-        change=Change(appends, reader, changes, keys=keys, permits=_PERMITS, clock=clock),
+        change=Change(
+            appends, reader, changes, DynamoReactions(client), keys=keys, permits=_PERMITS, clock=clock
+        ),
         history=History(reader, stays, keys, clock),
     )
 

@@ -6,7 +6,7 @@ from typing import Protocol
 from tidings.chats.model import Chat, Membership
 from tidings.delivery.model import Row
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
-from tidings.routing.model import GatewayId, Route
+from tidings.routing.model import Answers, GatewayId, Route
 from tidings.signs.model import Found
 
 
@@ -21,8 +21,8 @@ class Line(Protocol):
 
 
 class Routes(Protocol):
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
-        """Users without a route are left out."""
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+        """Look up routes. Users without a route are left out; those of a shard that does not answer are unknown."""
         ...
 
 
@@ -52,7 +52,7 @@ class Presences(Protocol):
         ...
 
     async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Found]:
-        """Of every one of them."""
+        """Look at each of them. Users whose shard does not answer are left out; raises if that is all of them."""
         ...
 
 

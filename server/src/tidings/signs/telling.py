@@ -107,13 +107,10 @@ class Telling:
 
     async def _tell_own(self, tenant: TenantId, users: _Reads) -> None:
         """By routes: a device need not have the chat on its screen for its badge to be right."""
-        try:
-            found = await self._routes.of(tenant, list(users))
-        except RoutesAwayError:
-            self.told.lost += len(users)
-            return
+        found = await self._routes.of(tenant, list(users))
+        self.told.lost += len(found.unknown)
         words: dict[GatewayId, list[OwnRead]] = {}
-        for user, routes in found.items():
+        for user, routes in found.found.items():
             for gateway, devices in by_gateway(user, routes).items():
                 mine = [OwnRead(tenant, user, chat, read, devices) for chat, read in users[user].items()]
                 words.setdefault(gateway, []).extend(mine)

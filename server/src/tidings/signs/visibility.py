@@ -32,7 +32,7 @@ class Visibility:
         await self.reconsider(tenant, user)
         try:
             found = await self._routes.of(tenant, [user])
-            await self._ring(tenant, user, found.get(user, ()))
+            await self._ring(tenant, user, found.found.get(user, ()))
         except RoutesAwayError:
             return
 

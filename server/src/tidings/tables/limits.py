@@ -48,6 +48,7 @@ JOINED_AT_ONCE = 97  # a transaction has 100 items: the entry, its key, at creat
 EMOJI = 20
 EMOJI_BYTES = 32
 REACTORS = 20  # in all of a message, not for each emoji
+REACTION_DIGITS = 37  # 120 bits, within the 38 digits of a DynamoDB number
 SOME_MEMBERS = 7  # of a chat, for its line in a chat list: five, and room for a race
 LIVE_BROADCASTS = 1000
 CATEGORIES = 50

@@ -1,4 +1,8 @@
-"""The key service for development: one key in a file wraps all data keys. Whoever has the file has everything."""
+"""A key service on this machine: one master key in a file wraps all data keys. Whoever has the file has everything.
+
+For development the file is made at first use. In production the platform passes it in: a mounted secret, or a
+credential of systemd. Both hold the key in the same form, so an installation can move from one to the other.
+"""
 
 import asyncio
 import contextlib
@@ -21,6 +25,8 @@ from tidings.tenants.ports import NotUnwrappedError
 _NONCE_BYTES = 12
 _ID_BYTES = 8
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_FOR_OTHERS_IF_MOUNTED = _FOR_OTHERS & ~stat.S_IRGRP
+"""Kubernetes (`fsGroup`) and systemd pass secrets by way of the group, so the group may read those."""
 _NOTE = (
     "# Opens everything in the tables of this installation. Keep a copy; keep it secret; never commit it.\n"
 )
@@ -43,10 +49,14 @@ class _Master:
 
 
 class FileKms:
-    """The file is made when the first data key is; it is never made anew to unwrap with."""
+    """Wrap data keys with the master key in a file.
 
-    def __init__(self, path: Path) -> None:
+    The file is made when the first data key is, unless it `is_mounted`; it is never made to unwrap with.
+    """
+
+    def __init__(self, path: Path, *, is_mounted: bool = False) -> None:
         self._path = path
+        self._is_mounted = is_mounted
         self._master: _Master | None = None
 
     async def generate(self, context: Mapping[str, str], /) -> Generated:
@@ -71,19 +81,25 @@ class FileKms:
         return self._master
 
     def _read_or_make(self) -> _Master:
-        if not self._path.exists():
+        if not self._is_mounted and not self._path.exists():
             _make(self._path)
         return self._read()
+
+    @property
+    def _setting(self) -> str:
+        return "credential_file" if self._is_mounted else "key_file"
 
     def _read(self) -> _Master:
         try:
             with self._path.open("rb") as file:
-                _check_mode(self._path, os.fstat(file.fileno()))
+                forbidden = _FOR_OTHERS_IF_MOUNTED if self._is_mounted else _FOR_OTHERS
+                _check_mode(self._path, os.fstat(file.fileno()), forbidden)
                 text = file.read()
         except OSError as error:
             raise _unusable(
                 f"The key file {self._path} can't be read ({error.strerror}), and what is in the tables needs it.",
-                "Put the file back, or set encryption.key_file. A new one would not open what the old one closed.",
+                f"Put the file back, or set encryption.{self._setting}. "
+                "A new key would not open what the old one closed.",
             ) from error
         return _Master.of(_parse(self._path, text))
 
@@ -119,8 +135,8 @@ def _write(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _check_mode(path: Path, found: os.stat_result) -> None:
-    if found.st_mode & _FOR_OTHERS:
+def _check_mode(path: Path, found: os.stat_result, forbidden: int) -> None:
+    if found.st_mode & forbidden:
         raise _unusable(
             f"The key file {path} is open to others (mode {stat.S_IMODE(found.st_mode):04o}).",
             f"chmod 600 {path}, and if somebody else may have read it, start anew with another file.",

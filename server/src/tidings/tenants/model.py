@@ -69,8 +69,11 @@ CONTENT: Final = "c"
 PREVIEW: Final = "p"
 
 
-SETTINGS_FORM = 1
+SETTINGS_FORM = 2
 """Goes up when a field comes that an older Tidings must not lose by writing the settings back without it."""
+
+type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
+"""The first digits of a phone number: a country, or a part of one. `+49`, `+1787`."""
 
 type Audience = Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -96,6 +99,8 @@ class RateOverrides(Struct, frozen=True, kw_only=True):
     tenant: Rate | None = None
     user: Rate | None = None
     address: Rate | None = None
+    code: Rate | None = None
+    """One-time codes sent by SMS, of the whole tenant."""
 
 
 class PushSettings(Struct, frozen=True, kw_only=True):
@@ -108,6 +113,8 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=32)]
     tokens: TokenSettings = TokenSettings()
     has_phone_login: bool = False
+    phone_prefixes: Annotated[tuple[PhonePrefix, ...], Meta(max_length=300)] = ()
+    """Numbers that codes may be sent to. Empty: none."""
     rates: RateOverrides = RateOverrides()
     push: PushSettings = PushSettings()
     form: int = SETTINGS_FORM

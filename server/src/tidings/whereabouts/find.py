@@ -115,11 +115,17 @@ class Find:
         try:
             mark = await self._places.mark(found.chat)
             routes = await self._places.routes(found.chat.tenant, users)
+            seen = await self._places.last_seen(found.chat.tenant, users)
             heard = await self._places.listening({r.gateway for some in routes.values() for r in some})
         except AwayError as error:
             return replace(found, redis=str(error))
         people = tuple(
-            replace(each, connected=_connected(routes.get(each.user, ()), heard)) for each in found.people
+            replace(
+                each,
+                connected=_connected(routes.get(each.user, ()), heard),
+                last_seen_ms=seen.get(each.user),
+            )
+            for each in found.people
         )
         return replace(found, mark=mark, people=people)
 

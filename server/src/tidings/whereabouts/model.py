@@ -41,6 +41,8 @@ class Person(Struct, frozen=True, kw_only=True):
     membership: Membership | None
     moved: Moved | None = None
     connected: tuple[Connected, ...] = ()
+    last_seen_ms: int | None = None
+    """When a device of theirs was last connected. None: one is connected now, or Redis does not know."""
     kept: Kept | None = None
 
 
@@ -134,6 +136,7 @@ class Recipient(Struct, frozen=True, kw_only=True):
     delivered_sequence: int | None = None
     read_sequence: int | None = None
     watermark_moved_at: str | None = None
+    last_seen_at: str | None = None
     waiting_since: str | None = None
     is_waiting: bool = False
     muted_until: str | None = None

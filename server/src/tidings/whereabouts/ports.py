@@ -60,6 +60,10 @@ class Places(Protocol):
 
     async def routes(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]: ...
 
+    async def last_seen(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, int]:
+        """Return when users without a connected device last had one, in ms. Leave out users not known."""
+        ...
+
     async def listening(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
         """Those at whose channels somebody listens."""
         ...

@@ -70,6 +70,7 @@ def recipient(found: Evidence, person: Person) -> Recipient:
         delivered_sequence=row.delivered.sequence if row and row.delivered else None,
         read_sequence=row.read.sequence if row and row.read else None,
         watermark_moved_at=_spelled(person.moved.at_ms if person.moved else None),
+        last_seen_at=_spelled(person.last_seen_ms),
         waiting_since=_spelled(person.kept.since_ms if person.kept else None),
         is_waiting=person.kept is not None,
         muted_until=_spelled(muted) if muted and muted > found.now_ms else None,
@@ -99,13 +100,16 @@ def _outside(intervals: Iterable[Interval], sequence: int) -> str:
 
 
 def _acked(found: Evidence, person: Person) -> Verdict | None:
+    """Apply the rule of the API's message status: a user who writes has read everything before their message."""
     if person.moved is None:
         return None
     row, at_ms = person.moved
+    sequence = found.entry.sequence
     when = "" if at_ms is None else f" at or before {time_text(at_ms)}"
-    if row.read is not None and row.read.sequence >= found.entry.sequence:
-        return State.READ, f"read{when}"
-    if row.delivered is not None and row.delivered.sequence >= found.entry.sequence:
+    if row.read_up_to >= sequence:
+        has_marked = row.read is not None and row.read.sequence >= sequence
+        return State.READ, f"read{when}" if has_marked else "read (implied by a later message of theirs)"
+    if row.delivered_up_to >= sequence:
         return State.DELIVERED, f"delivered to a device{when}, not read"
     return None
 
@@ -132,10 +136,10 @@ def _after_handling(found: Evidence, person: Person) -> Verdict:
     if person.kept:
         since = person.kept.since_ms
         when = "" if since is None else f" since {time_text(since)}"
-        return State.WAITING, f"waits in the pending queue{when}: {_nowhere(person.connected)}"
+        return State.WAITING, f"waits in the pending queue{when}: {_nowhere(person)}"
     if person.connected:
-        return State.STALE_ROUTE, f"{_nowhere(person.connected)}; comes when one connects again"
-    return State.AWAY, f"{_nowhere(())}; comes when one connects, {_not_kept(found)}"
+        return State.STALE_ROUTE, f"{_nowhere(person)}; comes when one connects again"
+    return State.AWAY, f"{_nowhere(person)}; comes when one connects, {_not_kept(found)}"
 
 
 def _not_acked(found: Evidence, heard: list[Connected]) -> str:
@@ -150,9 +154,12 @@ def _not_acked(found: Evidence, heard: list[Connected]) -> str:
     return f"pushed to {names}, connected since {since}; not acknowledged"
 
 
-def _nowhere(connected: tuple[Connected, ...]) -> str:
+def _nowhere(person: Person) -> str:
+    connected = person.connected
+    if not connected and person.last_seen_ms is not None:
+        return f"no device is connected (last seen at {time_text(person.last_seen_ms)})"
     if not connected:
-        return "no device is connected (since when is not kept)"
+        return "no device is connected (when one last was is not known)"
     gateways = _listed(sorted({each.gateway for each in connected}))
     names = _listed(each.device for each in connected)
     return f"no device can be reached: the route of {names} leads to gateway {gateways}, where nobody listens"

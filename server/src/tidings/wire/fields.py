@@ -4,15 +4,17 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
+from tidings.kernel.ids import USER_ID
 from tidings.wire import bounds
 
 # `$` alone lets a line feed pass at the end, in Python
-_PART: Final = r'^[!"$-)+-.0-~]+$(?!\n)'
+_END: Final = r"(?!\n)"
+_PART: Final = r'^[!"$-)+-.0-~]+$' + _END
 """Printable ASCII, no blank, none of the signs that keys and addresses are made of: `#`, `*`, `/`."""
 
 ChatName = Annotated[str, Meta(min_length=1, max_length=bounds.MAX_ID_CHARS, pattern=_PART)]
-UserName = Annotated[str, Meta(min_length=1, max_length=bounds.MAX_ID_CHARS, pattern=_PART)]
-DeviceName = Annotated[str, Meta(min_length=1, max_length=bounds.MAX_ID_CHARS, pattern=_PART)]
+UserName = Annotated[str, Meta(min_length=1, max_length=bounds.MAX_ID_CHARS, pattern=USER_ID + _END)]
+DeviceName = UserName
 ClientMessageId = Annotated[
     str, Meta(min_length=1, max_length=bounds.MAX_CLIENT_MESSAGE_ID_CHARS, pattern=_PART)
 ]

@@ -8,14 +8,14 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
-from fixtures.door import CODE_LIFE_S, NUMBER, OTHER_NUMBER, Door, OpenDoor, counts, wrong
+from fixtures.door import ADDRESS, CODE_LIFE_S, NUMBER, OTHER_NUMBER, Door, OpenDoor, counts, wrong
 from fixtures.stage import code_of
 
-from tidings.accounts.ports import Bucket
 from tidings.accounts.records import Challenge, Login, Phone
 from tidings.accounts.store.codes import key
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.limits.model import Kind
 from tidings.tables.patterns import accounts as patterns
 
 MINE, THEIRS = Phone(NUMBER), Phone(OTHER_NUMBER)
@@ -157,18 +157,21 @@ async def test_codes_stand_apart_from_their_tenants_settings(open_door: OpenDoor
 
 
 @pytest.mark.parametrize(
-    ("bucket", "number", "address"),
+    ("kind", "number", "address"),
     [
-        (Bucket.CODE_NUMBER, NUMBER, "192.0.2.8"),
-        (Bucket.CODE_ADDRESS, OTHER_NUMBER, "192.0.2.7"),
-        (Bucket.CODE_TENANT, OTHER_NUMBER, "192.0.2.8"),
+        (Kind.CODE_NUMBER_PLACE, NUMBER, ADDRESS),
+        (Kind.CODE_NUMBER, NUMBER, "192.0.2.8"),
+        (Kind.CODE_PREFIX, "+4915112399999", "192.0.2.8"),
+        (Kind.CODE_ADDRESS, OTHER_NUMBER, ADDRESS),
+        (Kind.CODE_TENANT, OTHER_NUMBER, "192.0.2.8"),
+        (Kind.CODE_INSTALLATION, OTHER_NUMBER, "192.0.2.8"),
     ],
 )
 async def test_each_limit_holds_for_itself(
-    open_door: OpenDoor, bucket: Bucket, number: str, address: str
+    open_door: OpenDoor, kind: Kind, number: str, address: str
 ) -> None:
     async with open_door() as door:
-        door.limits.most = {bucket: 2}
+        door.limit(kind, 2)
         for _ in range(2):
             await door.ask()
         with pytest.raises(TidingsError) as caught:
@@ -181,7 +184,7 @@ async def test_each_limit_holds_for_itself(
 
 async def test_tries_are_limited_by_address_too(open_door: OpenDoor) -> None:
     async with open_door() as door:
-        door.limits.most = {Bucket.REDEEM_ADDRESS: 1}
+        door.limit(Kind.REDEEM_ADDRESS, 1)
         challenge = await door.ask()
         code = await door.code()
         await code_of(door.answer(challenge, wrong(code)))
@@ -302,3 +305,9 @@ async def calls_of_asking(door: Door, number: str) -> dict[str, int]:
     before = counts(door, "calls")
     await door.ask(number)
     return dict(counts(door, "calls") - before)
+
+
+async def test_an_installation_that_sends_no_messages_says_so_and_makes_no_code(open_door: OpenDoor) -> None:
+    async with open_door(sends_codes=False) as door:
+        assert await code_of(door.ask()) is Code.PHONE_LOGIN_OFF
+        assert not door.sms.sent

@@ -20,6 +20,7 @@ type Run = Callable[..., Result]
 @pytest.fixture
 def run(tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDINGS_INSTALLATION", "development")
     monkeypatch.setenv("TIDINGS_DYNAMO_ENDPOINT", tables.url)
     monkeypatch.setenv("TIDINGS_DYNAMO_REGION", REGION)
     monkeypatch.setenv("TIDINGS_DYNAMO_TABLE_PREFIX", tables.prefix)
@@ -102,18 +103,35 @@ def test_the_exact_reason_is_told_to_an_operator(run: Run, tenant: str) -> None:
 def test_settings_are_changed_one_by_one(run: Run, tenant: str) -> None:
     url = "https://id.example/keys"
     run("tenant", "set", tenant, "--name", "Acme", "--jwks-url", url, "--rate", "user=0.5/7", "--phone-login")
+    prefixed = run(
+        "tenant", "set", tenant, "--phone-prefix", "+49", "--phone-prefix", "+43", "--rate", "code=90/h/9"
+    )
+    prefixed_shown = re.sub(r" +", " ", prefixed.stdout)
+    assert "phone prefixes +43, +49" in prefixed_shown
+    assert "rate per code 0.025/s, 9 at once" in prefixed_shown
+    assert error_of(run("tenant", "set", tenant, "--phone-prefix", "0049")).code is Code.REQUEST_INVALID
     shown = run("tenant", "set", tenant, "--skew-s", "5", "--audience", "a", "--audience", "b").stdout
     shown = re.sub(r" +", " ", shown)
     for line in ("name Acme", f"JWKS URL {url}", "clock skew 5 s", "phone login on", "audiences a, b"):
         assert line in shown
     assert "rate per user 0.5/s, 7 at once" in shown
     back = run(
-        "tenant", "set", tenant, "--jwks-url", "none", "--rate", "user=default", "--no-phone-login"
+        "tenant",
+        "set",
+        tenant,
+        "--jwks-url",
+        "none",
+        "--rate",
+        "user=default",
+        "--no-phone-login",
+        "--phone-prefix",
+        "none",
     ).stdout
     back = re.sub(r" +", " ", back)
     assert "JWKS URL -" in back
     assert "rate per user as the installation has it" in back
-    assert "version 4" in back
+    assert "version 5" in back
+    assert "phone prefixes none" in back
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tidings.run.cli import tidings
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDINGS_INSTALLATION", "development")
     monkeypatch.setenv("TIDINGS_DYNAMO_ENDPOINT", tables.url)
     monkeypatch.setenv("TIDINGS_DYNAMO_REGION", REGION)
     monkeypatch.setenv("TIDINGS_DYNAMO_TABLE_PREFIX", tables.prefix)
@@ -42,6 +43,17 @@ def test_a_user_is_made_and_shown(space: Space) -> None:
     plain = typed("show", space.tenant, "anna").output
     assert "Anna" in plain
     assert NUMBER in plain
+
+
+@pytest.mark.parametrize(
+    "name", ["[/x]", "\x1b]0;owned\x07Anna", "[link=https://evil.example]Support[/link]"]
+)
+def test_a_hostile_name_is_shown_as_text(space: Space, name: str) -> None:
+    typed("create", space.tenant, "--id", "anna", "--name", name)
+    shown = typed("show", space.tenant, "anna")
+    assert shown.exit_code == 0, shown.exception
+    assert "\x1b" not in shown.output
+    assert name.replace("\x1b", "").replace("\x07", "") in shown.output
 
 
 def test_what_is_wrong_is_said(space: Space) -> None:

@@ -10,9 +10,9 @@ from fixtures.house import House
 from fixtures.stage import ANNA, BEN, Play, Stage
 
 from tidings.accounts.model import Scope
-from tidings.accounts.ports import Bucket
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
+from tidings.limits.model import Kind
 
 DEVICE = {"id": "laptop", "name": "Anna's laptop"}
 RETRY = {"idempotency-key": "drawn-by-chance-0001"}
@@ -85,7 +85,7 @@ def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(play:
 def test_codes_are_limited_and_it_is_told_for_how_long(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         house = House(stage)
-        house.door.limits.most = {Bucket.CODE_NUMBER: 1}
+        house.door.limit(Kind.CODE_NUMBER, 1)
         asked = ("POST", "/v1/login/phone", {"tenant": stage.tenant, "phone": NUMBER})
         await house.holder(None).ok(*asked)
         limited = await house.holder(None)(*asked)
@@ -105,6 +105,9 @@ def test_a_server_makes_users_who_keep_their_own_profile(play: Play) -> None:
         assert await server.code("POST", "/v1/users", {"id": BEN, "phone": NUMBER}) is Code.PHONE_TAKEN
         made = await server.ok("POST", "/v1/users", {})
         assert len(made["id"]) == 26
+        for hostile in ("\x1b[2JAnna", "Anna\nroot", "\x9b2J", "\u202eannA"):
+            refused = await anna.code("PATCH", "/v1/me", {"display_name": hostile})
+            assert refused is Code.REQUEST_INVALID
         changed = await anna.ok("PATCH", "/v1/me", {"avatar_uri": "https://img.example.com/a.png"})
         assert (changed["display_name"], changed["avatar_uri"]) == ("Anna", "https://img.example.com/a.png")
         assert (await server.ok("PATCH", f"/v1/users/{ANNA}", {"avatar_uri": None})).get("avatar_uri") is None

@@ -39,6 +39,50 @@ def test_a_chat_is_listed_with_preview_unread_and_members(play: Play) -> None:
     play(scene)
 
 
+def test_a_chat_shows_its_newest_message_and_how_many_there_are(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        chat = await group(house, "one", "first", "Hey everyone!")
+        shown = await house.user(BEN).ok("GET", f"/v1/chats/{chat}")
+        (line,) = (await house.user(BEN).ok("GET", "/v1/chats"))["chats"]
+        assert (shown["message_count"], line["message_count"]) == (2, 2)
+        assert shown["last"] == line["last"]
+        assert shown["last"]["text"] == "Hey everyone!"
+        await house.user(ANNA).ok("DELETE", f"/v1/messages/{chat}.3")
+        await house.settle()
+        shown = await house.user(BEN).ok("GET", f"/v1/chats/{chat}")
+        assert (shown["message_count"], shown["last"]["state"]) == (2, "redacted")
+
+    play(scene)
+
+
+def test_members_are_listed_with_when_they_joined_and_how_far_they_read(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        anna, ben = house.user(ANNA), house.user(BEN)
+        chat = await group(house, "one", "a", "b", "c")
+        members = f"/v1/chats/{chat}/members"
+        before = await anna.ok("GET", members)
+        assert {each["user"]: each["read_sequence"] for each in before["members"]} == {
+            ANNA: 4,
+            BEN: 0,
+            CLEO: 0,
+        }
+        assert all(each["joined_at"] and "read_at" not in each for each in before["members"])
+        await ben.ok("PUT", f"/v1/chats/{chat}/read", {"sequence": 2})
+        first = await anna.ok("GET", f"/v1/messages/{chat}.2/status")
+        assert (first["read_by"], list(first["read_at"])) == ([BEN], [BEN])
+        await ben.ok("PUT", f"/v1/chats/{chat}/read", {"sequence": 4})
+        found = next(each for each in (await anna.ok("GET", members))["members"] if each["user"] == BEN)
+        assert (found["delivered_sequence"], found["read_sequence"]) == (4, 4)
+        third = await anna.ok("GET", f"/v1/messages/{chat}.4/status")
+        assert third["read_at"] == {BEN: found["read_at"]}
+        first = await anna.ok("GET", f"/v1/messages/{chat}.2/status")
+        assert (first["read_by"], first["read_at"]) == ([BEN], {}), "the mark has moved on since it passed it"
+
+    play(scene)
+
+
 def test_the_newest_is_first_the_pinned_above_it_and_pages_go_on(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         house = House(stage)
@@ -95,6 +139,7 @@ def test_reading_moves_the_watermark_forward_and_turns_the_ticks(play: Play) -> 
             "status": "DELIVERED",
             "delivered_to": [BEN, CLEO],
             "read_by": [BEN],
+            "read_at": {BEN: told["read_at"][BEN]},
             "is_counted": True,
         }
         await cleo.ok("PUT", f"{at}/read", {"sequence": 3})

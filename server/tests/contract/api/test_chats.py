@@ -22,6 +22,7 @@ def test_a_group_from_its_making_to_its_handing_over(play: Play) -> None:
             "member_count": 3,
             "created_by": "anna",
             "role": "member",
+            "message_count": 0,
         }
         assert (await anna.ok("PATCH", at, {"name": "all"}))["name"] == "all"
         assert await ben.code("PATCH", at, {"name": "mine"}) is Code.FORBIDDEN

@@ -132,6 +132,17 @@ async def test_from_an_address_that_has_no_more_credentials_are_not_looked_at() 
     assert limits.asked == []
 
 
+async def test_a_credential_that_was_valid_a_moment_ago_is_looked_at_all_the_same() -> None:
+    limits = _OneLeft()
+    house = house_without_engine(limits)
+    assert (await _call(house, "GET", "/v1/blocks")).status_code == 429
+    limits.is_full, limits.asked = True, []
+    assert (await _call(house, "GET", "/v1/blocks", {"authorization": "Bearer x"})).status_code == 429
+    assert limits.asked == [], "a stranger's credential is not looked at"
+    await _call(house, "GET", "/v1/blocks")
+    assert limits.asked == [("127.0.0.1", ANNA)], "that of anna is, and counted by her own buckets"
+
+
 async def test_the_explorer_and_the_description_are_served_without_the_internet() -> None:
     house = house_without_engine()
     page = await _call(house, "GET", "/docs")

@@ -1,10 +1,12 @@
 """The delivery worker on both DynamoDB engines and a real Redis: each step, and what it is for."""
 
 from fixtures.office import Office, Work
-from fixtures.stage import ANNA, BEN, CLEO, DORA, asked, by
+from fixtures.stage import ANNA, BEN, CLEO, DORA, asked, by, code_of
 
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Kind
+from tidings.messages.store import DynamoReactions
 from tidings.routing.model import GatewayId
 
 NOBODY = GatewayId("gateway-gone")
@@ -189,6 +191,25 @@ def test_nobody_gets_what_is_outside_of_his_intervals_and_who_leaves_hears_of_it
         assert here.got(chat, "anna-phone") == here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
         assert here.got(chat, "cleo-phone") == [1, 2, 3, 7, 8]
         assert here.got(chat, "dora-phone") == [5, 6, 7, 8]
+
+    work(day)
+
+
+def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(work: Work) -> None:
+    async def day(office: Office) -> None:
+        stage, reactions = office.stage, DynamoReactions(office.stage.client)
+        users = [UserId(f"user{n:02}") for n in range(22)]
+        chat = await stage.group(*users)
+        redacted, other = await stage.send(chat, ANNA, "one"), await stage.send(chat, ANNA, "two")
+        for user in users:
+            await stage.change.react(asked(chat, user, redacted.sequence), "+1")
+        await stage.change.react(asked(chat, users[0], other.sequence), "+1")
+        await stage.change.redact(asked(chat, ANNA, redacted.sequence))
+        refused = stage.change.react(asked(chat, users[0], redacted.sequence), "+1", is_added=False)
+        assert await code_of(refused) is Code.MESSAGE_NOT_FOUND
+        await office.deliver()
+        assert not any([await reactions.has(chat, redacted.sequence, user, "+1") for user in users])
+        assert await reactions.has(chat, other.sequence, users[0], "+1")
 
     work(day)
 

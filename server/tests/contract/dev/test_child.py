@@ -19,6 +19,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.chdir(tmp_path)
     port = Ports().take(0, "nobody")
     return {
+        "TIDINGS_INSTALLATION": "development",
         "TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{port}",
         "TIDINGS_REDIS_URL": f"redis://127.0.0.1:{port}",
         "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{port}",

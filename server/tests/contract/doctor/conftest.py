@@ -23,7 +23,7 @@ def loaded(tmp_path: Path) -> Callable[..., Loaded]:
 
     def make(**environment: str) -> Loaded:
         given = {f"TIDINGS_{name}": value for name, value in environment.items()}
-        return load({"TIDINGS_TESTING": "1", **given}, tmp_path)
+        return load({"TIDINGS_TESTING": "1", "TIDINGS_INSTALLATION": "development", **given}, tmp_path)
 
     return make
 

@@ -257,3 +257,17 @@ def test_the_command_line_starts_shows_and_stops(tmp_path: Path) -> None:
         stopped = run("engines", "stop")
     assert "stopped: dynamo, valkey" in stopped.stdout
     assert "nothing was running" in run("engines", "stop").stdout
+
+
+def test_every_engine_listens_on_loopback_alone(own_fleet: Start) -> None:
+    fleet = own_fleet(ALL)
+    for running in fleet.status():
+        process = psutil.Process(running.pid.pid)
+        places = {c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+        assert places, running.node.name
+        assert places <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, (running.node.name, places)
+
+
+def test_logs_of_engines_are_for_their_owner_alone(own_fleet: Start) -> None:
+    fleet = own_fleet(VALKEY)
+    assert {log.stat().st_mode & 0o777 for log in fleet.logs.glob("*.log")} == {0o600}

@@ -16,12 +16,11 @@ from fixtures.stage import ANNA, BEN, Stage
 from fixtures.tables import REGION, Tables
 
 from tidings.engines.ports import Ports
-from tidings.gateway.resume import sending
+from tidings.gateway import pace
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import Options
-from tidings.routing.model import Addressee, Ring, encode
-from tidings.routing.ports import RoutesAwayError
+from tidings.routing.model import Addressee, Ring, RoutesAwayError, encode
 from tidings.wire.close_codes import CloseCode
 
 
@@ -58,7 +57,7 @@ def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post:
         assert older.closed is None
         await one.routed.leases.beat()
         await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
-        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
+        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN])).found[BEN]
         assert (route.device, route.gateway) == (two_key.device, two.id)
 
     play_post(scene)
@@ -75,7 +74,7 @@ def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: PlayPost) ->
         seat.is_routed = False
         one.routed.resuming.again(seat)
         await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
-        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN]))[BEN]
+        (route,) = (await two.routed._world.routes.of(post.stage.tenant, [BEN])).found[BEN]
         assert route.gateway == two.id
 
     play_post(scene)
@@ -239,12 +238,40 @@ async def delivered_again(post: Post) -> None:
     """The worker's own connection stands again too."""
     async with asyncio.timeout(WITHIN_S):
         while True:
-            try:
-                await post.routes.of(post.stage.tenant, [BEN])
-            except RoutesAwayError:
-                await asyncio.sleep(0.02)
-            else:
+            if not (await post.routes.of(post.stage.tenant, [BEN])).unknown:
                 return
+            await asyncio.sleep(0.02)
+
+
+def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(play_post: PlayPost) -> None:
+    """Other chats come by the route as before; this one is compared at each heartbeat until it is heard."""
+
+    async def scene(post: Post) -> None:
+        one, many = await small(post), await large(post)
+        here = await post.gateway()
+        ears = here.routed.rooms._ears
+
+        class Deaf:
+            async def at_chat(self, *_: object) -> Any:
+                raise RoutesAwayError("its shard is frozen")
+
+        here.routed.rooms._ears = Deaf()  # type: ignore[assignment]
+        ben = await here.live(BEN)
+        seat = here.seat(BEN)
+        epoch = seat.epoch
+        assert seat.is_routed
+        pushed, unheard = await post.say(one, ANNA, "by the route"), await post.say(many, ANNA, "unheard")
+        await until(lambda: pushed in ben.sequences(one), WITHIN_S)
+        await here.routed.leases.beat()
+        await until(lambda: unheard in ben.sequences(many), WITHIN_S)
+        here.routed.rooms._ears = ears
+        await here.routed.leases.beat()
+        await until(lambda: bool(seat.rooms) and not seat.unheard, WITHIN_S)
+        heard = await post.say(many, ANNA, "by the channel")
+        await until(lambda: heard in ben.sequences(many), WITHIN_S)
+        assert (seat.epoch, seat.is_routed) == (epoch, True)
+
+    play_post(scene)
 
 
 async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
@@ -299,7 +326,7 @@ def test_a_device_that_reads_slowly_is_not_read_for(play_post: PlayPost) -> None
 def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
     play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "STALLED_S", 0.1)
+    monkeypatch.setattr(pace, "STALLED_S", 0.1)
 
     async def scene(post: Post) -> None:
         chat = await small(post)

@@ -99,7 +99,7 @@ def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(play_p
         sent = await post.say(chat, ANNA)
         await until(lambda: sent in second.sequences(chat), WITHIN_S)
         second.hang_up()
-        await holds(lambda: routes.of(post.stage.tenant, [BEN]), lambda found: not found)
+        await holds(lambda: routes.of(post.stage.tenant, [BEN]), lambda found: not found.found)
 
     play_post(scene)
 
@@ -267,7 +267,7 @@ def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(play_post: Pla
         sent = await post.say(chat, ANNA)
         await until(lambda: here.away, WITHIN_S)
         assert here.away == [(BEN, [sent])]
-        assert not await here.routed._world.routes.of(post.stage.tenant, [BEN])
+        assert not (await here.routed._world.routes.of(post.stage.tenant, [BEN])).found
 
     play_post(scene)
 

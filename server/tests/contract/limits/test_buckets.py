@@ -16,7 +16,7 @@ from tidings.kernel.ids import TenantId
 from tidings.limits.limit import Limiter
 from tidings.limits.local import LocalBuckets
 from tidings.limits.model import NO_TENANT, Ask, Kind, Policy
-from tidings.limits.store import RedisBuckets
+from tidings.limits.store import RedisBuckets, RedisPlaces
 from tidings.platform.redis.client import Redis
 from tidings.platform.redis.keys import slot
 from tidings.platform.redis.options import Options
@@ -79,6 +79,18 @@ async def test_a_bucket_that_is_full_again_leaves_nothing_behind(servers: Server
         left_ms = await redis.read("PTTL", buckets.key(ask, policy))
         assert isinstance(left_ms, int)
         assert 60_000 < left_ms <= 70_001, "ten seconds to be full, and a minute more"
+
+
+async def test_a_place_that_was_added_is_known_to_its_tenant_for_thirty_days(
+    servers: Servers, connect: Connect
+) -> None:
+    async with connect(servers) as redis:
+        places = RedisPlaces(redis, timeout_s=1.0)
+        assert not await places.knows(ACME, "+491 192.0.2.1")
+        await places.add(ACME, "+491 192.0.2.1")
+        assert await places.knows(ACME, "+491 192.0.2.1")
+        assert not await places.knows(OTHER, "+491 192.0.2.1")
+        assert not await places.knows(ACME, "+491 192.0.2.2")
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis", "valkey-cluster"], indirect=True)

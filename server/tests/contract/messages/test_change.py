@@ -1,14 +1,19 @@
 """Edits, redactions and reactions on both engines."""
 
 import asyncio
+import random
+from collections import Counter
+from itertools import batched
 
 from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, asked, code_of
 
-from tidings.kernel.errors import Code
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
+from tidings.messages.change import Asked
 from tidings.messages.content import Content
 from tidings.messages.history import State
 from tidings.messages.model import Kind
+from tidings.messages.store import DynamoReactions
 
 
 def test_an_edit_changes_the_message_and_is_an_entry_without_content(play: Play) -> None:
@@ -150,5 +155,112 @@ def test_reactions_at_once_are_all_counted(play: Play) -> None:
         entry = await stage.reader.one(chat, sent.sequence)
         assert entry is not None
         assert entry.reaction_counts == {"+1": 6}
+
+    play(scene)
+
+
+REACTORS = [UserId(f"user{n:02}") for n in range(25)]
+
+
+async def _reacts(stage: Stage, question: Asked, emoji: str, *, is_added: bool) -> bool:
+    """React, or withdraw; False if there was nothing to change."""
+    try:
+        await stage.change.react(question, emoji, is_added=is_added)
+    except TidingsError as error:
+        if error.code is not Code.NOTHING_TO_CHANGE:
+            raise
+        return False
+    return True
+
+
+def test_counts_stay_exact_with_more_reactors_than_a_row_names(play: Play) -> None:
+    """Every request changes exactly what a set of (user, emoji) would change, for named and unnamed users alike."""
+
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(*REACTORS)
+        sent = await stage.send(chat, ANNA)
+        expected: set[tuple[str, UserId]] = set()
+        chance = random.Random(11)
+        requests = [(user, "+1", True) for user in chance.sample(REACTORS, len(REACTORS))]
+        requests += [
+            (chance.choice(REACTORS), chance.choice(["+1", "#️⃣"]), chance.random() < 0.5) for _ in range(60)
+        ]
+        requests += [(user, "+1", False) for user in chance.sample(REACTORS, len(REACTORS))]
+        for user, emoji, is_added in requests:
+            is_change = ((emoji, user) in expected) != is_added
+            question = asked(chat, user, sent.sequence)
+            assert await _reacts(stage, question, emoji, is_added=is_added) == is_change
+            expected ^= {(emoji, user)} if is_change else set()
+            entry = await stage.reader.one(chat, sent.sequence)
+            assert entry is not None
+            assert entry.reaction_counts == Counter(emoji for emoji, _ in expected)
+            assert set(entry.reaction_users) <= {f"{emoji} {user}" for emoji, user in expected}
+            assert len(entry.reaction_users) <= 20
+        assert not any(emoji == "+1" for emoji, _ in expected)
+
+    play(scene)
+
+
+def test_a_withdrawal_of_what_was_never_given_changes_nothing_however_many_reacted(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(BEN, *REACTORS)
+        sent = await stage.send(chat, ANNA)
+        for user in REACTORS:
+            await stage.change.react(asked(chat, user, sent.sequence), "+1")
+        for _ in range(3):
+            assert not await _reacts(stage, asked(chat, BEN, sent.sequence), "+1", is_added=False)
+        assert not await _reacts(stage, asked(chat, REACTORS[-1], sent.sequence), "+1", is_added=True)
+        stranger = stage.change.react(asked(chat, DORA, sent.sequence), "+1", is_added=False)
+        assert await code_of(stranger) is Code.MESSAGE_NOT_FOUND
+        entry = await stage.reader.one(chat, sent.sequence)
+        assert entry is not None
+        assert entry.reaction_counts == {"+1": len(REACTORS)}
+
+    play(scene)
+
+
+def test_a_retry_of_an_unnamed_users_reaction_is_a_repeat(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(*REACTORS)
+        sent = await stage.send(chat, ANNA)
+        for user in REACTORS[:-1]:
+            await stage.change.react(asked(chat, user, sent.sequence), "+1")
+        for key, after in (("with-position", 1), ("without", None)):
+            question = asked(chat, REACTORS[-1], sent.sequence, key=key, after=after)
+            first = await stage.change.react(question, "+1", is_added=after is not None)
+            stage.open_process()
+            again = await stage.change.react(question, "+1", is_added=after is not None)
+            assert (again.sequence, again.is_repeat) == (first.sequence, True)
+        entry = await stage.reader.one(chat, sent.sequence)
+        assert entry is not None
+        assert entry.reaction_counts == {"+1": len(REACTORS) - 1}
+
+    play(scene)
+
+
+def test_many_users_toggling_at_once_are_counted_exactly(play: Play) -> None:
+    """Two processes race for the row and for each user's item; each user ends with one reaction or none."""
+
+    async def scene(stage: Stage) -> None:
+        chat = await stage.group(*REACTORS)
+        sent = await stage.send(chat, ANNA)
+        here = stage.change
+        stage.open_process()
+        there = stage.change
+
+        async def toggles(user: UserId, times: int) -> None:
+            for n in range(times):
+                change = here if n % 2 else there
+                await change.react(asked(chat, user, sent.sequence), "+1", is_added=n % 2 == 0)
+
+        for some in batched(REACTORS, 5):
+            await asyncio.gather(*(toggles(user, 2 + n % 2) for n, user in enumerate(some)))
+        entry = await stage.reader.one(chat, sent.sequence)
+        assert entry is not None
+        odd = [user for n, user in enumerate(REACTORS) if n % 5 % 2]
+        assert entry.reaction_counts == {"+1": len(odd)}
+        reactions = DynamoReactions(stage.client)
+        found = [user for user in REACTORS if await reactions.has(chat, sent.sequence, user, "+1")]
+        assert found == odd
 
     play(scene)

@@ -4,6 +4,7 @@ import pytest
 from fixtures.redis_cluster import Connect, Servers
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.routing.model import Answers
 from tidings.routing.ports import RoutesAwayError
 from tidings.routing.store import RedisMarks
 
@@ -15,7 +16,7 @@ async def test_a_mark_follows_what_was_handled(servers: Servers, connect: Connec
     async with connect(servers) as redis:
         marks = RedisMarks(redis)
         assert [await marks.mark(CHAT, *some) for some in ((1, 1), (2, 5), (6, 6))] == [1, 5, 6]
-        assert await marks.of([CHAT, OTHER]) == {CHAT: 6}
+        assert await marks.of([CHAT, OTHER]) == Answers({CHAT: 6})
 
 
 async def test_a_mark_does_not_jump_over_what_was_not_handled(servers: Servers, connect: Connect) -> None:
@@ -23,7 +24,7 @@ async def test_a_mark_does_not_jump_over_what_was_not_handled(servers: Servers, 
         marks = RedisMarks(redis)
         await marks.mark(CHAT, 1, 3)
         assert await marks.mark(CHAT, 5, 9) == 3
-        assert await marks.of([CHAT]) == {CHAT: 3}
+        assert await marks.of([CHAT]) == Answers({CHAT: 3})
         assert await marks.mark(CHAT, 4, 9) == 9
 
 

@@ -6,11 +6,11 @@ import pytest
 from fixtures.loops import eventually
 from fixtures.redis_cluster import Connect, Servers
 
-from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import Redis
-from tidings.routing.model import GatewayId, Route
+from tidings.routing.model import Answers, GatewayId, Route
 from tidings.routing.ports import Held, RoutesAwayError
-from tidings.routing.store import RedisRoutes
+from tidings.routing.store import RedisMarks, RedisRoutes
 
 ACME = TenantId("acme")
 ANNA, BEN, ODD = UserId("anna"), UserId("ben"), UserId("a{b}%")
@@ -29,7 +29,7 @@ async def test_a_device_is_found_where_it_came_in(servers: Servers, connect: Con
         phone = await known.register(PHONE, ONE)
         laptop = await known.register(LAPTOP, TWO)
         odd = await known.register(DeviceKey(ACME, ODD, DeviceId("{}")), ONE)
-        found = await known.of(ACME, [ANNA, BEN, ODD])
+        found = (await known.of(ACME, [ANNA, BEN, ODD])).found
     assert set(found) == {ANNA, ODD}
     assert set(found[ANNA]) == {
         Route(PHONE.device, ONE, phone.epoch),
@@ -41,7 +41,7 @@ async def test_a_device_is_found_where_it_came_in(servers: Servers, connect: Con
 async def test_tenants_are_apart(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         await routes(redis).register(PHONE, ONE)
-        assert await routes(redis).of(TenantId("other"), [ANNA]) == {}
+        assert await routes(redis).of(TenantId("other"), [ANNA]) == Answers({})
 
 
 async def test_who_comes_again_replaces_himself_and_is_told_whom(servers: Servers, connect: Connect) -> None:
@@ -52,7 +52,7 @@ async def test_who_comes_again_replaces_himself_and_is_told_whom(servers: Server
         assert first.before is None
         assert second.before == Route(PHONE.device, ONE, first.epoch)
         assert second.epoch > first.epoch
-        assert await known.of(ACME, [ANNA]) == {ANNA: [Route(PHONE.device, TWO, second.epoch)]}
+        assert await known.of(ACME, [ANNA]) == Answers({ANNA: [Route(PHONE.device, TWO, second.epoch)]})
 
 
 async def test_an_old_socket_can_not_take_out_the_newer_route(servers: Servers, connect: Connect) -> None:
@@ -62,10 +62,10 @@ async def test_an_old_socket_can_not_take_out_the_newer_route(servers: Servers, 
         new = await known.register(PHONE, ONE)
         assert not await known.remove(PHONE, ONE, old.epoch)
         assert not await known.remove(PHONE, TWO, new.epoch)
-        assert await known.of(ACME, [ANNA])
+        assert (await known.of(ACME, [ANNA])).found
         assert await known.remove(PHONE, ONE, new.epoch)
         assert not await known.remove(PHONE, ONE, new.epoch)
-        assert await known.of(ACME, [ANNA]) == {}
+        assert await known.of(ACME, [ANNA]) == Answers({})
 
 
 async def test_a_heartbeat_tells_what_is_gone_from_what_is_elsewhere(
@@ -92,7 +92,7 @@ async def test_a_lease_that_ran_out_is_no_route_and_a_heartbeat_does_not_bring_i
         phone = await short.register(PHONE, ONE)
 
         async def is_alone() -> None:
-            assert await long.of(ACME, [ANNA]) == {ANNA: [Route(LAPTOP.device, ONE, laptop.epoch)]}
+            assert await long.of(ACME, [ANNA]) == Answers({ANNA: [Route(LAPTOP.device, ONE, laptop.epoch)]})
 
         await eventually(is_alone, AssertionError, 30)
         renewed = await long.renew(ONE, [Held(PHONE, phone.epoch), Held(LAPTOP, laptop.epoch)])
@@ -107,7 +107,7 @@ async def test_a_lease_that_is_renewed_runs_on(servers: Servers, connect: Connec
         assert (renewed.gone, renewed.elsewhere) == ([], [])
         left_ms = await redis.read("PTTL", redis.keys.key(ACME, ANNA, "routes"))
         await asyncio.sleep(2)
-        assert await routes(redis).of(ACME, [ANNA])
+        assert (await routes(redis).of(ACME, [ANNA])).found
     assert isinstance(left_ms, int)
     assert left_ms > 3_000_000
 
@@ -129,7 +129,7 @@ async def test_many_users_are_looked_up_at_once(servers: Servers, connect: Conne
         known = routes(redis)
         for user in users[::100]:
             await known.register(DeviceKey(ACME, user, DeviceId("d")), ONE)
-        assert set(await known.of(ACME, users)) == set(users[::100])
+        assert set((await known.of(ACME, users)).found) == set(users[::100])
 
 
 async def test_while_redis_is_away_that_is_what_everybody_is_told(
@@ -140,8 +140,40 @@ async def test_while_redis_is_away_that_is_what_everybody_is_told(
         own_servers.owner(redis.keys.key(ACME, ANNA, "routes")).kill()
         with pytest.raises(RoutesAwayError):
             await known.register(PHONE, ONE)
-        with pytest.raises(RoutesAwayError):
-            await known.of(ACME, [ANNA])
+        answers = await known.of(ACME, [ANNA])
+        assert (dict(answers.found), answers.unknown) == ({}, frozenset({ANNA}))
+        assert answers.why
+
+
+async def test_a_frozen_shard_makes_its_own_users_unknown_and_nobody_else(
+    connect: Connect, cluster: Servers
+) -> None:
+    """Renewing, looking up and marks: the keys of the other shards are answered."""
+    users = [UserId(f"user-{n}") for n in range(60)]
+    async with connect(cluster) as redis:
+        known, marks = routes(redis), RedisMarks(redis)
+        devices = [DeviceKey(ACME, user, DeviceId("d")) for user in users]
+        held = [Held(device, (await known.register(device, ONE)).epoch) for device in devices]
+        chats = [ChatKey(ACME, ChatId(f"g-{n}")) for n in range(60)]
+        for chat in chats:
+            await marks.mark(chat, 1, 1)
+        frozen = cluster.nodes[1]
+        theirs = {user for user in users if cluster.owner(redis.keys.key(ACME, user, "routes")) is frozen}
+        silent = {
+            chat for chat in chats if cluster.owner(redis.keys.key(ACME, chat.chat, "handled")) is frozen
+        }
+        assert 0 < len(theirs) < len(users)
+        assert 0 < len(silent) < len(chats)
+        frozen.freeze()
+        answers, renewed = await known.of(ACME, users), await known.renew(ONE, held)
+        handled = await marks.of(chats)
+        frozen.thaw()
+        assert answers.unknown == theirs
+        assert set(answers.found) == set(users) - theirs
+        assert (list(renewed.gone), list(renewed.elsewhere)) == ([], [])
+        assert {device.user for device in renewed.unknown} == theirs
+        assert handled.unknown == silent
+        assert handled.found == dict.fromkeys(set(chats) - silent, 1)
 
 
 async def test_a_clock_that_was_set_back_does_not_make_the_newer_route_the_older(
@@ -165,6 +197,6 @@ async def test_only_a_new_socket_takes_over_from_another(servers: Servers, conne
         again = await known.register_again(PHONE, TWO, new.epoch)
         assert again is not None
         assert again.epoch > new.epoch
-        assert await known.of(ACME, [ANNA]) == {ANNA: [Route(PHONE.device, TWO, again.epoch)]}
+        assert await known.of(ACME, [ANNA]) == Answers({ANNA: [Route(PHONE.device, TWO, again.epoch)]})
         await redis.write("DEL", redis.keys.key(ACME, ANNA, "routes"))
         assert await known.register_again(PHONE, ONE, old.epoch) is not None

@@ -48,6 +48,7 @@ class Installation:
     def run(self, *arguments: str, **settings: str) -> Result:
         """`tidings tables …` with its settings in the environment."""
         environment = {
+            "TIDINGS_INSTALLATION": "development",
             "TIDINGS_DYNAMO_ENDPOINT": self.url,
             "TIDINGS_DYNAMO_TABLE_PREFIX": self.prefix,
             **{f"TIDINGS_DYNAMO_{key.upper()}": value for key, value in settings.items()},

@@ -45,12 +45,14 @@ async def test_two_devices_delivered_and_then_read(busy_city: Running, who: Name
 async def test_nobody_is_connected_so_it_waits(busy_city: Running, who: Names) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
+    async with connected(city, one, who.ben, device="phone"):
+        pass
     async with watching(city, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
         told = await until_told(city, chat, sent, state_of(who.ben, "waiting"))
     assert (told.exit_code, told.outcome) == (0, "waiting")
     assert told.of(who.ben)["waiting_since"][:16] == told.trace["committed_at"][:16]
-    assert "no device is connected" in told.of(who.ben)["verdict"]
+    assert f"(last seen at {told.of(who.ben)['last_seen_at']})" in told.of(who.ben)["verdict"]
 
 
 async def test_a_device_that_is_there_and_does_not_acknowledge(busy_city: Running, who: Names) -> None:

@@ -20,6 +20,7 @@ PARTS: list[Part] = [
     {"joined_sequence": numbers, "joined_ordinal": numbers, "joined_at": numbers},
     {"last_acked_sequence": numbers, "last_acked_ordinal": numbers},
     {"last_read_sequence": numbers, "read_ordinal": numbers},
+    {"read_at": numbers},
     {"removed_sequence": numbers},
     {"preview_expires_at": numbers},
     {"muted_until": numbers},
@@ -34,7 +35,7 @@ PARTS: list[Part] = [
 
 @st.composite
 def items(draw: st.DrawFn) -> Item:
-    item: Item = {"user_id": "acme#ann", "chat_id": f"acme#{draw(texts)}", "read_at": draw(texts)}
+    item: Item = {"user_id": "acme#ann", "chat_id": f"acme#{draw(texts)}", "not_read_here": draw(texts)}
     for part in PARTS:
         item |= draw(st.fixed_dictionaries(part) | st.just({}))
     return item

@@ -1,11 +1,12 @@
 """The worker over stores in memory: chats side by side, one in trouble, and steps in their order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
 from fixtures.memory_rows import MemoryChat, MemoryTruth, PlainKeys
 
+from tidings.chats.model import Membership
 from tidings.delivery.audience import KeptAudience
 from tidings.delivery.counts import Counts
 from tidings.delivery.model import Drained, Kept, News, PendingKey
@@ -19,10 +20,10 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.kernel.pauses import NO_PAUSES
 from tidings.messages.model import Entry, Kind
-from tidings.routing.model import GatewayId, Push, Route, decode
+from tidings.routing.model import Answers, GatewayId, Push, Route, RoutesAwayError, decode
 
 ACME = TenantId("acme")
-ANNA, BEN = UserId("anna"), UserId("ben")
+ANNA, BEN, CLEO, DORA = UserId("anna"), UserId("ben"), UserId("cleo"), UserId("dora")
 HERE = GatewayId("here")
 
 
@@ -75,18 +76,21 @@ class Redis:
     online: set[UserId]
     steps: list[str]
     payloads: list[bytes] = field(default_factory=list)
-    marks: dict[ChatKey, int] = field(default_factory=dict)
+    unknown: set[UserId] = field(default_factory=set)
+    silent: set[GatewayId] = field(default_factory=set)
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
         del tenant
         self.steps.append("look up")
-        return {user: [Route(DeviceId(user), HERE, 1)] for user in users if user in self.online}
+        found = {user: [Route(DeviceId(user), HERE, 1)] for user in users if user in self.online}
+        return Answers(found, frozenset(self.unknown.intersection(users)), "scripted" if self.unknown else "")
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         raise AssertionError((device, gateway, epoch))
 
     async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
-        del gateway
+        if gateway in self.silent:
+            raise RoutesAwayError("scripted")
         self.steps.append("push")
         self.payloads.append(payload)
         return True
@@ -99,6 +103,7 @@ class Redis:
 class Marks:
     steps: list[str]
     of_chats: dict[ChatKey, int] = field(default_factory=dict)
+    unknown: set[ChatKey] = field(default_factory=set)
 
     async def mark(self, chat: ChatKey, first: int, last: int) -> int:
         self.steps.append("mark")
@@ -106,8 +111,9 @@ class Marks:
         self.of_chats[chat] = max(mark, last) if mark >= first - 1 else mark
         return self.of_chats[chat]
 
-    async def of(self, chats: Sequence[ChatKey]) -> Mapping[ChatKey, int]:
-        return {chat: self.of_chats[chat] for chat in chats if chat in self.of_chats}
+    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+        found = {c: self.of_chats[c] for c in chats if c in self.of_chats and c not in self.unknown}
+        return Answers(found, frozenset(self.unknown.intersection(chats)))
 
 
 @dataclass
@@ -125,6 +131,9 @@ class Queue:
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         raise AssertionError((chat, users, message))
 
+    async def clear(self, chat: ChatKey, sequence: int) -> None:
+        raise AssertionError((chat, sequence))
+
     async def drain(
         self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
     ) -> Drained:
@@ -138,10 +147,23 @@ class Queue:
         self.steps.append("tell")
 
 
+@dataclass
+class Crowds(MemoryChat):
+    """Chats have `members`, or the two who are in every other."""
+
+    members: dict[ChatKey, tuple[UserId, ...]] = field(default_factory=dict)
+
+    async def everyone(self, chat: ChatKey) -> Sequence[Membership]:
+        found = await super().everyone(chat)
+        return [each for each in found if each.user in self.members.get(chat, (ANNA, BEN))]
+
+
 class Office:
     def __init__(self, *online: UserId, entries: list[Entry] | None = None) -> None:
         self.entries = entries or log_of(4)
-        source = MemoryChat(self.entries, {ANNA: [(1, 10**9)], BEN: [(1, 10**9)]})
+        self.members: dict[ChatKey, tuple[UserId, ...]] = {}
+        stays = {user: [(1, 10**9)] for user in (ANNA, BEN, CLEO, DORA)}
+        source = Crowds(self.entries, stays, members=self.members)
         log: Log = source
         self.steps: list[str] = []
         self.truths = Truths(steps=self.steps)
@@ -155,7 +177,7 @@ class Office:
             rows=Rows(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
             audience=audience,
             log=log,
-            withdrawing=Withdrawing(self.queue, audience, log),
+            withdrawing=Withdrawing(self.queue, audience, log, self.queue),
             marks=self.marks,
         )
         self.counts = Counts()
@@ -213,3 +235,51 @@ async def test_a_payload_is_bounded_and_what_goes_to_a_gateway_keeps_its_order()
     assert len(office.redis.payloads) == 3
     assert all(len(payload) < 1.2 * MAX_PAYLOAD_BYTES for payload in office.redis.payloads)
     assert [push.chat for push in office.pushes] == [each.chat for each in chats]
+
+
+async def test_a_user_whose_shard_is_silent_makes_their_own_chat_late_and_no_other() -> None:
+    office = Office(ANNA, BEN)
+    office.redis.unknown = {CLEO}
+    office.members[chat("g2")] = (ANNA, BEN, CLEO)
+    await office.worker.handle([(chat(name), office.entries) for name in ("g1", "g2", "g3")])
+    assert office.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
+    assert {push.chat for push in office.pushes} == {"g1", "g2", "g3"}, (
+        "the others of g2 are found, and get it"
+    )
+    assert office.counts.late == 4
+    office.redis.unknown, office.redis.online = set(), {ANNA, BEN, CLEO}
+    office.redis.payloads.clear()
+    await office.worker.handle([(chat("g2"), log_of(5)[4:])])
+    (push,) = office.pushes
+    assert [entry.sequence for entry in push.entries] == [1, 2, 3, 4, 5], "what was late goes first"
+    assert office.marks.of_chats[chat("g2")] == 5
+
+
+async def test_a_chat_whose_mark_is_unknown_is_late_and_no_other() -> None:
+    office = Office(ANNA, BEN)
+    office.marks.unknown = {chat("g2")}
+    await office.worker.handle([(chat(name), office.entries) for name in ("g1", "g2")])
+    assert office.marks.of_chats == {chat("g1"): 4}
+    assert {push.chat for push in office.pushes} == {"g1"}, "earlier entries of g2 may be unpushed"
+
+
+async def test_a_gateway_whose_channel_is_silent_makes_late_what_goes_there() -> None:
+    office = Office(ANNA, BEN)
+    office.redis.silent = {HERE}
+    office.members[chat("g2")] = (CLEO, DORA)
+    await office.worker.handle([(chat("g1"), office.entries), (chat("g2"), office.entries)])
+    assert office.marks.of_chats == {chat("g2"): 4}
+    assert {user for user, _ in office.queue.kept} == {CLEO, DORA}
+
+
+async def test_late_entries_are_not_worked_off_with_every_entry_of_a_long_outage() -> None:
+    office = Office(ANNA, BEN, entries=log_of(2_000))
+    office.redis.unknown = {BEN}
+    office.marks.of_chats[chat("g1")] = 0
+    for n in range(1, 2_001):
+        await office.worker.handle([(chat("g1"), office.entries[n - 1 : n])])
+    pushed = sum(len(push.entries) for push in office.pushes)
+    assert pushed < 30_000, "2,000 entries one by one, each with all before it, would be 2 million"
+    office.redis.unknown = set()
+    await office.worker.handle([(chat("g1"), office.entries)])
+    assert office.marks.of_chats[chat("g1")] == 2_000

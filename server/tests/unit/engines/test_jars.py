@@ -92,3 +92,17 @@ def test_every_file_of_a_lock_has_a_checksum_and_stands_once(name: str) -> None:
     assert len(files) > 20
     assert all(len(file.sha256) == 64 for file in files)
     assert len({(file.group, file.artifact) for file in files}) == len(files)
+
+
+def test_a_file_that_was_changed_in_the_cache_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(monkeypatch, b"good", b"good")
+    wanted, cache = locked(b"good"), Cache(tmp_path)
+    monkeypatch.setattr(jars, "read_lock", lambda _: [wanted])
+    jars.fetch("things", cache, lambda *_: None)
+    assert jars.missing("things", cache) == []
+    wanted.path(cache).write_bytes(b"evil")
+    assert jars.missing("things", cache) == [wanted]
+    jars.fetch("things", cache, lambda *_: None)
+    assert wanted.path(cache).read_bytes() == b"good"

@@ -125,3 +125,17 @@ def test_whole_rates_stay_what_they_are_and_slow_ones_have_an_end() -> None:
     assert rules.policy_of(20.0, 60) == Policy(count=20, period_s=1, burst=60)
     assert rules.policy_of(0.1, 1) == Policy(count=1, period_s=10, burst=1)
     assert rules.policy_of(0.000001, 1) == Policy(count=1, period_s=3_600, burst=1)
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("2001:db8:1:2::3", "2001:db8:1::/48"),
+        ("2001:db8:1:ffff:ffff::3", "2001:db8:1::/48"),
+        ("192.0.2.7", None),
+        ("::ffff:192.0.2.7", None),
+        ("nonsense", None),
+    ],
+)
+def test_the_network_of_an_ipv6_address_is_its_site(address: str, network: str | None) -> None:
+    assert rules.network_of(address) == network

@@ -1,14 +1,11 @@
 """Inboxes as their tenants describe them: codes that stay, schemas with versions, what is refused."""
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.notices.config import MAX_CATEGORIES, Wanted, check_inbox_id, made, wanted_of
 from tidings.notices.model import InboxId
-from tidings.notices.payload import check_message
 
 NEWS, NAME = Wanted(title="News", categories=("sport", "weather")), InboxId("default")
 
@@ -60,19 +57,3 @@ def test_what_can_not_be_is_refused(wanted: Wanted) -> None:
 def test_a_name_that_can_not_stand_in_keys_is_refused(name: str) -> None:
     with pytest.raises(TidingsError):
         check_inbox_id(name)
-
-
-def test_a_message_that_does_not_fit_is_told_where() -> None:
-    schema: dict[str, Any] = {"properties": {"title": {"type": "string"}}, "required": ["title"]}
-    check_message(schema, {"title": "hi"})
-    check_message(None, {"anything": 1})
-    with pytest.raises(TidingsError) as refused:
-        check_message(schema, {"title": 3})
-    assert refused.value.code is Code.CONTENT_INVALID
-    assert refused.value.hint.startswith("title: ")
-
-
-def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
-    schema = {"properties": {"title": {"pattern": "^(a+)+$"}}}
-    with pytest.raises(TidingsError):
-        check_message(schema, {"title": "a" * 5_000 + "b"})

@@ -1,7 +1,7 @@
 """What is told of inboxes, to whom, and how it is put together. No engine: routes and line are lists."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
 from fixtures.loops import until
@@ -11,7 +11,7 @@ from tidings.notices import live
 from tidings.notices.live import LiveNews
 from tidings.notices.model import InboxId, NoticeId, Owner
 from tidings.notices.ports import News
-from tidings.routing.model import GatewayId, Noticed, Route, RoutesAwayError, decode
+from tidings.routing.model import Answers, GatewayId, Noticed, Route, decode
 
 ACME = TenantId("acme")
 
@@ -25,12 +25,12 @@ class Post:
         self.asked: list[list[str]] = []
         self.away = 0
 
-    async def of(self, _: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+    async def of(self, _: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
         if self.away:
             self.away -= 1
-            raise RoutesAwayError("gone")
+            return Answers({}, frozenset(users), "gone")
         self.asked.append(list(users))
-        return {
+        found = {
             user: [
                 Route(DeviceId(f"d{n}"), GatewayId(gateway), 1)
                 for n, gateway in enumerate(self.gateways[user])
@@ -38,6 +38,7 @@ class Post:
             for user in users
             if user in self.gateways
         }
+        return Answers(found)
 
     async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         self.said.append((gateway, [word for word in decode(payload) if isinstance(word, Noticed)]))

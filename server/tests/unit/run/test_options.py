@@ -27,7 +27,9 @@ class Given:
     directory: Path
 
     def settings(self, **more: str) -> Settings:
-        environ = {f"TIDINGS_{name}": value for name, value in more.items()}
+        environ = {"TIDINGS_INSTALLATION": "development"} | {
+            f"TIDINGS_{name}": value for name, value in more.items()
+        }
         return load(environ, self.directory).settings
 
 
@@ -63,8 +65,8 @@ def test_the_defaults_and_the_engines_are_enough(given: Given) -> None:
 def test_rates_are_counted_per_second_minute_hour_and_day(given: Given) -> None:
     policies = limit_policies(given.settings(LIMITS_USER_RATE="90/min", LIMITS_CODE_TENANT_RATE="7/d"))
     assert policies[Kind.USER] == Policy(count=90, period_s=60, burst=60)
-    assert policies[Kind.CODE_TENANT] == Policy(count=7, period_s=86_400, burst=100)
-    assert policies[Kind.CODE_NUMBER] == Policy(count=5, period_s=3_600, burst=3)
+    assert policies[Kind.CODE_TENANT] == Policy(count=7, period_s=86_400, burst=50)
+    assert policies[Kind.CODE_NUMBER] == Policy(count=20, period_s=86_400, burst=10)
     assert policies.keys() == set(Kind)
 
 

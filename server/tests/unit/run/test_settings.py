@@ -44,9 +44,25 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "tidings.toml").write_text("[dynamo]\nregoin = 'x'\nregion = 3\n[kafak]\na = 1\n")
     message = faults({"TIDINGS_ENGINES_KAFKA_PORT": "70000"}, tmp_path)
     assert "dynamo.regoin: no such setting; did you mean dynamo.region?" in message
-    assert "dynamo.region: expected str, got int" in message
+    assert "dynamo.region: expected str, got 3" in message
     assert "[kafak]: no such section; did you mean [kafka]?" in message
-    assert "TIDINGS_ENGINES_KAFKA_PORT: expected int <= 65535, not '70000'" in message
+    assert "TIDINGS_ENGINES_KAFKA_PORT: expected int <= 65535, got '70000'" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("TELEMETRY_LOG_FORMAT", "text", "expected one of console, json; got 'text'"),
+        ("ENGINES_KAFKA_BROKERS", "2", "expected one of 1, 3; got '2'"),
+        ("REDIS_IS_CLUSTER", "maybe", "expected one of true, false; got 'maybe'"),
+        ("API_PORT", "abc", "expected int, got 'abc'"),
+    ],
+)
+def test_a_wrong_value_is_reported_once_with_the_allowed_ones(
+    tmp_path: Path, name: str, value: str, said: str
+) -> None:
+    message = faults({f"TIDINGS_{name}": value}, tmp_path)
+    assert f"TIDINGS_{name}: {said} (in environment)" in message
 
 
 def test_unknown_environment_variables_of_ours_are_refused(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fixtures.loops import until
 
 from tidings.delivery.model import Gain
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
-from tidings.routing.model import Addressee, GatewayId, OwnRead, Route, RoutesAwayError
+from tidings.routing.model import Addressee, Answers, GatewayId, OwnRead, Route, RoutesAwayError
 from tidings.routing.model import decode as decode_words
 from tidings.signs.model import Got, Receipts, decode
 from tidings.signs.telling import Telling
@@ -47,10 +47,10 @@ class Line:
     async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
         raise NotImplementedError
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
         assert tenant == ACME
         devices = [Route(DeviceId("phone"), HERE, 1), Route(DeviceId("laptop"), THERE, 2)]
-        return {user: devices for user in users if user == ANNA}
+        return Answers({user: devices for user in users if user == ANNA})
 
 
 def telling(line: Line, within_s: float = 0.01) -> Telling:

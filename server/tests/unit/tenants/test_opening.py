@@ -1,6 +1,7 @@
 """From the settings to the key service and the policy."""
 
 import asyncio
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from tidings.tenants.kms_aws import AwsKms
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.ports import Kms
 
+FOR = {"tenant": "acme"}
+
 
 def settings(directory: Path, **encryption: str) -> Settings:
     environ = {f"TIDINGS_ENCRYPTION_{name.upper()}": value for name, value in encryption.items()}
-    return load(environ, directory).settings
+    return load(environ | {"TIDINGS_INSTALLATION": "development"}, directory).settings
 
 
 def opened(settings: Settings) -> Kms:
@@ -56,4 +59,53 @@ def test_aws_is_asked_with_the_keys_that_are_named(tmp_path: Path) -> None:
 def test_aws_without_a_key_is_a_fault_of_the_settings(tmp_path: Path, key_id: dict[str, str]) -> None:
     with pytest.raises(TidingsError, match="kms_key_id") as caught:
         opened(settings(tmp_path, kms="aws", **key_id))
+    assert caught.value.code is Code.SETTINGS_INVALID
+
+
+def master_key(path: Path, mode: int) -> Path:
+    path.write_text(b64encode(bytes(range(32))).decode() + "\n")
+    path.chmod(mode)
+    return path
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o440])
+def test_a_mounted_secret_holds_the_master_key(tmp_path: Path, mode: int) -> None:
+    path = master_key(tmp_path / "mounted", mode)
+    kms = opened(settings(tmp_path, kms="credential", credential_file=str(path)))
+
+    async def round_trip() -> None:
+        generated = await kms.generate(FOR)
+        assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
+
+    asyncio.run(round_trip())
+
+
+def test_systemd_passes_the_master_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    master_key(tmp_path / "tidings.key", 0o400)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    asyncio.run(opened(settings(tmp_path, kms="credential")).generate(FOR))
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o460, 0o404])
+def test_a_mounted_secret_that_everybody_reads_or_a_group_writes_is_refused(
+    tmp_path: Path, mode: int
+) -> None:
+    path = master_key(tmp_path / "mounted", mode)
+    with pytest.raises(TidingsError, match=f"{mode:04o}"):
+        asyncio.run(opened(settings(tmp_path, kms="credential", credential_file=str(path))).generate(FOR))
+
+
+def test_a_master_key_that_is_passed_in_is_never_made(tmp_path: Path) -> None:
+    path = tmp_path / "mounted"
+    with pytest.raises(TidingsError, match="can't be read"):
+        asyncio.run(opened(settings(tmp_path, kms="credential", credential_file=str(path))).generate(FOR))
+    assert not path.exists()
+
+
+def test_a_credential_that_nobody_passed_is_a_fault_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    with pytest.raises(TidingsError, match="credential_file") as caught:
+        opened(settings(tmp_path, kms="credential"))
     assert caught.value.code is Code.SETTINGS_INVALID

@@ -68,6 +68,11 @@ def moved(head: int = 40, delivered: int = 0, read: int = 0, **more: Any) -> Mov
     return Moved(row, LATER)
 
 
+def wrote(own: int, **more: Any) -> Moved:
+    before = moved(**more)
+    return before._replace(row=replace(before.row, known=replace(before.row.known, own=Mark(own, own))))
+
+
 def judged(found: Evidence, who: Person) -> tuple[State, str]:
     told = rules.recipient(found, who)
     return told.state, told.verdict
@@ -96,6 +101,10 @@ def judged(found: Evidence, who: Person) -> tuple[State, str]:
         (HANDLED, person(moved=moved(), kept=Kept(LATER)), State.WAITING, f"waits in the pending queue since {time_text(LATER)}"),
         (HANDLED, person(moved=moved(), kept=Kept(None)), State.WAITING, "waits in the pending queue: no device"),
         (HANDLED, person(moved=moved(), kept=Kept(LATER), connected=DEAD), State.WAITING, "where nobody listens"),
+        (HANDLED, person(moved=moved(), last_seen_ms=LATER), State.AWAY, f"(last seen at {time_text(LATER)})"),
+        (HANDLED, person(moved=wrote(41)), State.READ, "read (implied by a later message of theirs)"),
+        (HANDLED, person(moved=wrote(41, delivered=40)), State.READ, "read (implied"),
+        (HANDLED, person(moved=wrote(39, delivered=40)), State.DELIVERED, "not read"),
         (HANDLED, person(moved=moved()), State.AWAY, "the pending queue no longer has it"),
         (replace(HANDLED, entry=replace(ENTRY, kind=Kind.RENAME)), person(moved=moved()), State.AWAY, "only messages are queued"),
         (replace(HANDLED, is_large=True, head=40), person(moved=moved(7)), State.AWAY, "large chats have no pending queue"),

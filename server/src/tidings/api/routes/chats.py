@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tidings.api.documented import OF_BODIES, OF_CHANGES, route
-from tidings.api.door import AsUser, Guarded
+from tidings.api.door import AsUser, Guarded, UserCall
 from tidings.api.keys import KeyHeader, optional_key, required_key
 from tidings.api.schemas.chats import (
     BlocksShown,
@@ -19,11 +19,19 @@ from tidings.api.schemas.chats import (
 from tidings.api.schemas.ids import ChatInPath, UserInPath
 from tidings.chats.manage import Caller
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import ChatId, UserId
 
 router = APIRouter(prefix="/v1", route_class=Guarded, tags=["chats"])
 
-_LOOK = ("memberships.check", "chats.read", "chats.check")
+_LOOK = (
+    "memberships.check",
+    "chats.read",
+    "chats.check",
+    "chat_list.read_row",
+    "counters.read_many",
+    "chats.read_many",
+    "tenants.list_data_keys",
+)
 _APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse")
 
 
@@ -63,11 +71,24 @@ async def open_direct(call: AsUser, body: NewDirect) -> ChatMade:
 
 @router.get(
     "/chats/{chat}",
-    **route("get_chat", Code.NOT_A_MEMBER, Code.CHAT_NOT_FOUND, touches=_LOOK, summary="Look at a chat"),
+    **route(
+        "get_chat",
+        Code.NOT_A_MEMBER,
+        Code.CHAT_NOT_FOUND,
+        Code.KEYS_UNAVAILABLE,
+        touches=_LOOK,
+        summary="Look at a chat",
+    ),
 )
 async def get_chat(call: AsUser, chat: ChatInPath) -> ChatShown:
-    """For its members only."""
-    return ChatShown.of(await call.services.look.chat(call.chat(chat), call.user))
+    """For its members only, with its newest message."""
+    return await _shown(call, chat)
+
+
+async def _shown(call: UserCall, chat: ChatId) -> ChatShown:
+    key = call.chat(chat)
+    looked = await call.services.look.chat(key, call.user)
+    return ChatShown.of(looked, await call.services.chat_list.one(key, call.user))
 
 
 @router.patch(
@@ -76,6 +97,7 @@ async def get_chat(call: AsUser, chat: ChatInPath) -> ChatShown:
         "rename_chat",
         *OF_BODIES,
         *OF_CHANGES,
+        Code.KEYS_UNAVAILABLE,
         touches=("chats.rename", *_LOOK, *_APPEND),
         summary="Rename a group",
     ),
@@ -83,7 +105,7 @@ async def get_chat(call: AsUser, chat: ChatInPath) -> ChatShown:
 async def rename_chat(call: AsUser, chat: ChatInPath, body: Renaming, key: KeyHeader = None) -> ChatShown:
     caller = Caller(call.user, optional_key(key, body.client_message_id), body.after)
     await call.services.chats.rename(call.chat(chat), caller, body.name)
-    return ChatShown.of(await call.services.look.chat(call.chat(chat), call.user))
+    return await _shown(call, chat)
 
 
 _BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *_APPEND)

@@ -34,6 +34,7 @@ RetryKey = Annotated[
         "ask_for_code",
         *OF_BODIES,
         *_OF_LOGIN,
+        Code.PHONE_LOGIN_OFF,
         touches=("tenants.put_code", "tenants.read_settings", *_KEYS),
         is_open=True,
         status_code=202,

@@ -32,17 +32,21 @@ _APPEND = (
         Code.NOT_A_MEMBER,
         Code.CHAT_NOT_FOUND,
         Code.CURSOR_INVALID,
-        touches=("memberships.check", "memberships.list"),
+        touches=("memberships.check", "memberships.list", "watermarks.read_members"),
         summary="Who is in a chat",
     ),
 )
 async def list_members(call: AsUser, chat: ChatInPath, asked: Annotated[Listed, Query()]) -> MembersShown:
+    """With when each joined and how far each has read. In a large chat, nobody's progress is shown."""
     cursors = call.cursors.of(call.tenant, call.user, "members", chat)
     after = cursors.read(asked.cursor)
+    key = call.chat(chat)
     part = await call.services.look.members(
-        call.chat(chat), call.user, None if after is None else UserId(after), asked.limit
+        key, call.user, None if after is None else UserId(after), asked.limit
     )
-    return MembersShown(members=[MemberShown.of(row) for row in part.items], cursor=cursors.write(part.last))
+    progress = await call.services.statuses.progress(key, [row.user for row in part.items])
+    members = [MemberShown.of(row, progress.get(row.user)) for row in part.items]
+    return MembersShown(members=members, cursor=cursors.write(part.last))
 
 
 @router.post(

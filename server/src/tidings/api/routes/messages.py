@@ -45,6 +45,7 @@ _SEND = (
 )
 _STATUS = ("chats.check", "memberships.list", "watermarks.read_members")
 _CHANGE = ("messages.read_one", "messages.append_change", *_FOLLOW)
+_REACT = (*_CHANGE, "messages.read_reaction")
 
 EmojiInPath = Annotated[
     str,
@@ -197,7 +198,7 @@ async def redact_message(call: AsUser, message: MessageInPath, key: KeyHeader = 
 
 @router.put(
     "/messages/{message}/reactions/{emoji}",
-    **route("react", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_CHANGE, summary="React to a message"),
+    **route("react", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_REACT, summary="React to a message"),
 )
 async def react(call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: KeyHeader = None) -> Changed:
     asked = _asked(call, message, optional_key(key))
@@ -206,9 +207,7 @@ async def react(call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: K
 
 @router.delete(
     "/messages/{message}/reactions/{emoji}",
-    **route(
-        "unreact", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_CHANGE, summary="Take a reaction back"
-    ),
+    **route("unreact", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_REACT, summary="Take a reaction back"),
 )
 async def unreact(call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: KeyHeader = None) -> Changed:
     asked = _asked(call, message, optional_key(key))

@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 
 from tidings.accounts.phone import Answer
 from tidings.accounts.records import Challenge, Device, Grant, Login, Phone, ProfileChange, Session, User
-from tidings.api.schemas.ids import E164, PART, UserName
+from tidings.api.schemas.ids import E164, SHOWN, USER_PART, UserName
 from tidings.api.schemas.shape import Shape, Time
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import DeviceId, TenantId, UserId
@@ -37,7 +37,7 @@ TenantName = Annotated[
     ),
 ]
 PhoneNumber = Annotated[Phone, Field(pattern=E164, description="In E.164.", examples=[_PHONE])]
-DisplayName = Annotated[str, Field(min_length=1, max_length=64, examples=["Anna"])]
+DisplayName = Annotated[str, Field(min_length=1, max_length=64, pattern=SHOWN, examples=["Anna"])]
 AvatarUri = Annotated[
     str,
     Field(
@@ -78,8 +78,10 @@ class CodeSent(Shape):
 class DeviceNamed(Shape):
     """One installation of a client."""
 
-    id: Annotated[DeviceId, Field(min_length=1, max_length=64, pattern=PART)]
-    name: Annotated[str, Field(max_length=32, description="For people who look at their devices.")] = ""
+    id: Annotated[DeviceId, Field(min_length=1, max_length=64, pattern=USER_PART)]
+    name: Annotated[
+        str, Field(max_length=32, pattern=SHOWN, description="For people who look at their devices.")
+    ] = ""
 
 
 class CodeRedeemed(Shape):

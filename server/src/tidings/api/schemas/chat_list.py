@@ -6,11 +6,12 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.chats import LastShown
 from tidings.api.schemas.chats import Listed as PageAsked
 from tidings.api.schemas.ids import Sequence
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.delivery.chat_list import ListPage
-from tidings.delivery.model import Flags, Last, ListCursor, Listed, Status
+from tidings.delivery.model import Flags, ListCursor, Listed, Status
 from tidings.delivery.watermarks import Reached
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatId
@@ -28,6 +29,7 @@ _CHAT: JsonDict = {
     "members": ["ben", "cleo"],
     "last": {"sequence": 7, "at": _AT, "sender": "ben", "state": "there", "text": "Hey everyone!"},
     "head_sequence": 7,
+    "message_count": 6,
     "read_sequence": 4,
     "delivered_sequence": 7,
     "is_pinned": False,
@@ -45,26 +47,6 @@ class ListAsked(PageAsked):
     limit: Annotated[int, Field(ge=1, le=100, strict=False)] = 50
 
 
-class LastShown(Shape):
-    """The newest message, as far as there is something to read of it."""
-
-    sequence: int
-    at: Time
-    sender: str
-    state: Literal["there", "ephemeral", "expired", "redacted", "unreadable"]
-    text: Annotated[str | None, Field(description="Its beginning.")] = None
-
-    @classmethod
-    def of(cls, last: Last) -> Self:
-        return cls(
-            sequence=last.sequence,
-            at=time_text(last.at_ms),
-            sender=last.sender,
-            state=last.state.value,
-            text=last.text or None,
-        )
-
-
 class ChatListed(Shape):
     """A chat as a line of the list. `members`: some of the others, in a direct chat the other one."""
 
@@ -78,6 +60,7 @@ class ChatListed(Shape):
     members: list[str]
     last: LastShown | None = None
     head_sequence: int
+    message_count: Annotated[int, Field(description="Messages in the chat up to `head_sequence`.")]
     read_sequence: int
     delivered_sequence: int
     muted_until: Time | None = None
@@ -97,6 +80,7 @@ class ChatListed(Shape):
             members=list(line.members),
             last=None if line.last is None else LastShown.of(line.last),
             head_sequence=line.head_sequence,
+            message_count=line.message_count,
             read_sequence=line.read_sequence,
             delivered_sequence=line.delivered_sequence,
             muted_until=spell_if(line.muted_until_ms),
@@ -183,6 +167,7 @@ class StatusShown(Shape):
                     "status": "DELIVERED",
                     "delivered_to": ["ben", "cleo"],
                     "read_by": ["ben"],
+                    "read_at": {"ben": "2026-11-15T14:05:00.000Z"},
                     "is_counted": True,
                 }
             ]
@@ -193,6 +178,13 @@ class StatusShown(Shape):
     status: StatusName
     delivered_to: list[str]
     read_by: list[str]
+    read_at: Annotated[
+        dict[str, Time],
+        Field(
+            description="When users in `read_by` marked the message as read, where that is known. The server keeps "
+            "the time of each user's last mark in a chat, so it knows it of the newest message that the mark covers."
+        ),
+    ]
     is_counted: bool
 
     @classmethod
@@ -202,6 +194,7 @@ class StatusShown(Shape):
             status=status.tick.value,
             delivered_to=list(status.delivered_to),
             read_by=list(status.read_by),
+            read_at={user: time_text(at_ms) for user, at_ms in status.read_at_ms},
             is_counted=status.is_counted,
         )
 

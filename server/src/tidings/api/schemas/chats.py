@@ -5,10 +5,13 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.ids import ClientKeyName, Position, UserName
-from tidings.api.schemas.shape import Cursor, Shape
+from tidings.api.schemas.ids import SHOWN, ClientKeyName, Position, UserName
+from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.chats.look import Looked
 from tidings.chats.model import ChatType, Membership
+from tidings.delivery.model import Last, Progress
+from tidings.delivery.model import Listed as Line
+from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatKey
 
 _CHAT: JsonDict = {
@@ -18,10 +21,22 @@ _CHAT: JsonDict = {
     "member_count": 3,
     "created_by": "anna",
     "role": "owner",
+    "message_count": 6,
+}
+_MEMBER: JsonDict = {
+    "user": "anna",
+    "role": "owner",
+    "joined_at": "2026-11-14T09:00:00.000Z",
+    "delivered_sequence": 7,
+    "read_sequence": 7,
+    "read_at": "2026-11-15T14:05:00.000Z",
 }
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
-Name = Annotated[str, Field(min_length=1, max_length=128, description="Shown to people.", examples=["Lunch"])]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=128, pattern=SHOWN, description="Shown to people.", examples=["Lunch"]),
+]
 RoleName = Literal["owner", "admin", "member"]
 
 
@@ -81,6 +96,26 @@ class NewOwner(Keyed):
     user: UserName
 
 
+class LastShown(Shape):
+    """The newest message, as far as there is something to read of it."""
+
+    sequence: int
+    at: Time
+    sender: str
+    state: Literal["there", "ephemeral", "expired", "redacted", "unreadable"]
+    text: Annotated[str | None, Field(description="Its beginning.")] = None
+
+    @classmethod
+    def of(cls, last: Last) -> Self:
+        return cls(
+            sequence=last.sequence,
+            at=time_text(last.at_ms),
+            sender=last.sender,
+            state=last.state.value,
+            text=last.text or None,
+        )
+
+
 class ChatShown(Shape):
     """A chat as a member sees it."""
 
@@ -92,9 +127,11 @@ class ChatShown(Shape):
     member_count: int
     created_by: str
     role: Annotated[RoleName, Field(description="What the caller is in it.")]
+    message_count: Annotated[int, Field(description="Messages in the chat, as far as delivery has come.")]
+    last: Annotated[LastShown | None, Field(description="The newest message, as in the chat list.")] = None
 
     @classmethod
-    def of(cls, looked: Looked) -> Self:
+    def of(cls, looked: Looked, line: Line | None) -> Self:
         chat, own = looked
         return cls(
             id=chat.key.chat,
@@ -103,6 +140,8 @@ class ChatShown(Shape):
             member_count=chat.member_count,
             created_by=chat.created_by,
             role=_role(own),
+            message_count=0 if line is None else line.message_count,
+            last=None if line is None or line.last is None else LastShown.of(line.last),
         )
 
 
@@ -119,22 +158,33 @@ class ChatMade(Shape):
 
 
 class MemberShown(Shape):
+    """A member. What delivery has not written yet is absent; in a large chat so are all watermarks."""
+
     user: str
     role: RoleName
+    joined_at: Annotated[Time | None, Field(description="When they last joined.")] = None
+    delivered_sequence: int | None = None
+    read_sequence: int | None = None
+    read_at: Annotated[Time | None, Field(description="When they last marked messages as read.")] = None
 
     @classmethod
-    def of(cls, row: Membership) -> Self:
-        return cls(user=row.user, role=_role(row))
+    def of(cls, row: Membership, progress: Progress | None) -> Self:
+        if progress is None:
+            return cls(user=row.user, role=_role(row))
+        return cls(
+            user=row.user,
+            role=_role(row),
+            joined_at=spell_if(progress.joined_at_ms),
+            delivered_sequence=progress.delivered,
+            read_sequence=progress.read,
+            read_at=spell_if(progress.read_at_ms),
+        )
 
 
 class MembersShown(Shape):
     """Members by their ids."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"members": [{"user": "anna", "role": "owner"}], "cursor": "kM2cVZ8m"}]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"members": [_MEMBER], "cursor": "kM2cVZ8m"}]})
 
     members: list[MemberShown]
     cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None

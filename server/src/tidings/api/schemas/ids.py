@@ -8,10 +8,16 @@ from typing import Annotated, Final
 from fastapi import Path
 from pydantic import Field, TypeAdapter
 
-from tidings.kernel.ids import ChatId, ClientKey, MessageId, UserId
+from tidings.kernel.ids import USER_ID as _USER_ID
+from tidings.kernel.ids import USER_ID_CHARS, ChatId, ClientKey, MessageId, UserId
 
 PART: Final = r'^[!"$-)+-.0-~]+$'
 """Printable, no blank, none of `#`, `*`, `/`."""
+
+USER_PART: Final = _USER_ID
+
+SHOWN: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]*$"
+"""A line for people: no control characters and nothing that turns the direction of the text around it."""
 
 E164: Final = r"^\+[1-9][0-9]{6,14}$"
 
@@ -19,7 +25,14 @@ CLIENT_KEY_CHARS: Final = 48
 """Below what the table holds: a change that goes in several steps makes its keys from this one."""
 
 UserName = Annotated[
-    UserId, Field(min_length=1, max_length=64, pattern=PART, description="A user's id.", examples=["anna"])
+    UserId,
+    Field(
+        min_length=1,
+        max_length=USER_ID_CHARS,
+        pattern=USER_PART,
+        description="A user's id.",
+        examples=["anna"],
+    ),
 ]
 ClientKeyName = Annotated[
     ClientKey,
@@ -42,7 +55,14 @@ ChatInPath = Annotated[
     ),
 ]
 UserInPath = Annotated[
-    UserId, Path(min_length=1, max_length=64, pattern=PART, description="A user's id.", examples=["ben"])
+    UserId,
+    Path(
+        min_length=1,
+        max_length=USER_ID_CHARS,
+        pattern=USER_PART,
+        description="A user's id.",
+        examples=["ben"],
+    ),
 ]
 MessageInPath = Annotated[
     MessageId,

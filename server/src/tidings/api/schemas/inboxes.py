@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.chat_list import SpelledTime
-from tidings.api.schemas.ids import PART, UserName
+from tidings.api.schemas.ids import PART, SHOWN, UserName
 from tidings.api.schemas.notices import ULID, CategoryName, shows
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.jobs.model import JobId, Progress
@@ -86,8 +86,10 @@ class InboxWanted(Shape):
 
     model_config = shows(_INBOX)
 
-    title: Annotated[str, Field(min_length=1, max_length=64, examples=["General Notifications"])]
-    description: Annotated[str, Field(max_length=256)] = ""
+    title: Annotated[
+        str, Field(min_length=1, max_length=64, pattern=SHOWN, examples=["General Notifications"])
+    ]
+    description: Annotated[str, Field(max_length=256, pattern=SHOWN)] = ""
     categories: Annotated[list[CategoryName], Field(max_length=MAX_CATEGORIES, default_factory=list)]
     payload_schema: Annotated[
         dict[str, JsonValue] | None,

@@ -30,6 +30,7 @@ def row_of(item: Item) -> Row:
         known=news_in(item, OF_A_ROW),
         delivered=_mark(item, "last_acked_sequence", "last_acked_ordinal"),
         read=_mark(item, "last_read_sequence", "read_ordinal"),
+        read_at_ms=int(item["read_at"]) if "read_at" in item else None,
         muted_until_ms=None if muted is None else int(muted),
         is_pinned=item.get("pinned", False),
         is_archived=item.get("archived", False),

@@ -34,6 +34,7 @@ class RowItem(Struct, gc=False):
     last_acked_ordinal: Whole | None = None
     last_read_sequence: Whole | None = None
     read_ordinal: Whole | None = None
+    read_at: Whole | None = None
     muted_until: Whole | None = None
     pinned: Truth | None = None
     archived: Truth | None = None
@@ -56,6 +57,7 @@ def row_in(item: RowItem) -> Row:
         ),
         delivered=_mark(item.last_acked_sequence, item.last_acked_ordinal),
         read=_mark(item.last_read_sequence, item.read_ordinal),
+        read_at_ms=_number(item.read_at),
         muted_until_ms=_number(item.muted_until),
         is_pinned=_is_set(item.pinned),
         is_archived=_is_set(item.archived),

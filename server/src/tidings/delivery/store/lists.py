@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import News, Row
-from tidings.delivery.store.items import OF_A_CHAT, news_in
+from tidings.delivery.store.items import OF_A_CHAT, news_in, row_key, row_of
 from tidings.delivery.store.listed_rows import ROW_ITEM, row_in
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import Client
@@ -34,6 +34,13 @@ class DynamoLists:
         except DynamoError as error:
             unread(error)
         return found
+
+    async def row(self, chat: ChatKey, user: UserId) -> Row | None:
+        try:
+            item = await self._client.get(patterns.READ_ROW, row_key(chat, user))
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else row_of(item)
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tidings.delivery.model import Flags, Mark, Raised, Row
 from tidings.delivery.store.items import row_key, row_of
-from tidings.kernel.clock import Clock, time_ms, time_text
+from tidings.kernel.clock import Clock
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
@@ -21,7 +21,9 @@ class DynamoWatermarks:
 
     async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
         names = ("last_read_sequence", "read_ordinal")
-        return await self._raise(patterns.RAISE_READ, chat, user, dict(zip(names, mark, strict=True)))
+        return await self._raise(
+            patterns.RAISE_READ, chat, user, dict(zip(names, mark, strict=True)), also="read_at"
+        )
 
     async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
         names = ("last_acked_sequence", "last_acked_ordinal")
@@ -72,20 +74,27 @@ class DynamoWatermarks:
         return row_of(done.attributes or {})
 
     async def _raise(
-        self, pattern: AccessPattern, chat: ChatKey, user: UserId, mark: Mapping[str, int]
+        self,
+        pattern: AccessPattern,
+        chat: ChatKey,
+        user: UserId,
+        mark: Mapping[str, int],
+        *,
+        also: str | None = None,
     ) -> Raised:
         """A row that has it, or is further, answers as well as one that was raised."""
         sequence, ordinal = mark
+        times = "updated_at = :now" if also is None else f"updated_at = :now, {also} = :now"
         try:
             done = await self._client.update(
                 pattern,
                 row_key(chat, user),
-                f"SET {sequence} = :n, {ordinal} = :o, updated_at = :now",
+                f"SET {sequence} = :n, {ordinal} = :o, {times}",
                 condition=f"attribute_not_exists({sequence}) OR {sequence} < :n",
                 values={
                     ":n": mark[sequence],
                     ":o": mark[ordinal],
-                    ":now": time_text(self._clock.now_ms()),
+                    ":now": self._clock.now_ms(),
                 },
                 returns="ALL_NEW",
                 repeatable=True,
@@ -100,7 +109,7 @@ class DynamoWatermarks:
 
 def _moved_ms(item: Item) -> int | None:
     at = item.get("updated_at")
-    return None if at is None else time_ms(at)
+    return None if at is None else int(at)
 
 
 def _flags(flags: Flags) -> tuple[str, dict[str, Value]]:

@@ -49,8 +49,13 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    async def enter(self, seat: Seat, chat: ChatId) -> None:
-        """Listen to the chat's channel. Normally everything that is published after the return is heard.
+    def is_heard(self, key: ChatKey) -> bool:
+        """Whether the chat's channel was confirmed; it may be lost since, and then comes back by itself."""
+        room = self._rooms.get(key)
+        return room is not None and room.listening is not None
+
+    async def enter(self, seat: Seat, chat: ChatId) -> bool:
+        """Listen to the chat's channel. True: everything that is published from now on is heard.
 
         Where Redis does not confirm the channel soon, the device goes on without it: connecting must not wait for
         Redis. When the channel is confirmed later, `missed` has the devices compared with the chat's head.
@@ -64,8 +69,10 @@ class Rooms:
         if room.opening is None:
             room.opening = asyncio.get_running_loop().create_task(self._open(room))
         await self._wait(room, room.opening)
+        is_heard = room.listening is not None
         if seat.is_gone:
             self.leave(seat, chat)
+        return is_heard
 
     def leave(self, seat: Seat, chat: ChatId) -> None:
         seat.rooms.pop(chat, None)

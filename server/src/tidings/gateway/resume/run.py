@@ -216,9 +216,9 @@ class Resuming:
         return [row for row in rows if row.known.joined is not None]
 
     async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
-        """Listen to the user's large chats; what a channel that is confirmed late has missed is compared then."""
-        if large:
-            await asyncio.gather(*(self._parts.rooms.enter(seat, chat) for chat in large))
+        """Listen to large chats. The heartbeat compares those whose channel is not confirmed yet."""
+        heard = await asyncio.gather(*(self._parts.rooms.enter(seat, chat) for chat in large))
+        seat.unheard.update((chat, None) for chat, is_heard in zip(large, heard, strict=True) if not is_heard)
 
     async def _with_heads(self, seat: Seat, rows: list[Row], large: Sequence[ChatId]) -> list[Row]:
         heads = await self._parts.rows.heads(seat.key.tenant, large) if large else {}

@@ -250,6 +250,9 @@ class PeopleSigns:
         for channel in channels:
             if not channel.is_seen:
                 continue
+            if channel.key[1] not in found:
+                self._look_in(channel, _AGAIN_S * (0.5 + random.random()))  # noqa: S311 - as above
+                continue
             self._show(channel, looked(channel.watched, found[channel.key[1]], self._now(), self._hold_s))
             if not channel.due_at:
                 self._look_in(channel, self._next_s(channel.watched))

@@ -3,6 +3,7 @@
 from tidings.messages.store.changes import DynamoChanges
 from tidings.messages.store.log import DynamoLog
 from tidings.messages.store.publishing import KafkaPublishing
+from tidings.messages.store.reactions import DynamoReactions
 from tidings.messages.store.reads import DynamoReader
 
-__all__ = ["DynamoChanges", "DynamoLog", "DynamoReader", "KafkaPublishing"]
+__all__ = ["DynamoChanges", "DynamoLog", "DynamoReactions", "DynamoReader", "KafkaPublishing"]

@@ -1,11 +1,9 @@
 """What goes beside an entry that changes a message. Each holds only if the message is as it was read."""
 
-from collections.abc import Mapping, Sequence
-
 from tidings.kernel.clock import time_text
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Draft, Entry
-from tidings.messages.store.items import ephemeral_partition
+from tidings.messages.model import Draft, Entry, Reacted
+from tidings.messages.store.items import ephemeral_partition, reaction_key
 from tidings.platform.dynamo.beside import Beside
 from tidings.platform.dynamo.transactions import Delete, Put, Update
 from tidings.platform.dynamo.values import Value
@@ -54,10 +52,8 @@ class DynamoChanges:
         apart = Delete(table=_TABLE, key={"chat_id": ephemeral_partition(chat), "sequence": seen.sequence})
         return Beside(patterns.APPEND_CHANGE, (empty, apart))
 
-    def reactions(
-        self, chat: ChatKey, seen: Entry, counts: Mapping[str, int], users: Sequence[str]
-    ) -> Beside:
-        values: dict[str, Value] = {":counts": dict(counts), ":users": list(users)}
+    def reaction(self, chat: ChatKey, seen: Entry, reacted: Reacted, now_ms: int) -> Beside:
+        values: dict[str, Value] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
         condition = f"{_NOT_REDACTED} AND attribute_not_exists(reaction_counts)"
         if seen.reaction_counts is not None:
             condition = f"{_NOT_REDACTED} AND reaction_counts = :seen AND reaction_users = :seen_users"
@@ -69,7 +65,21 @@ class DynamoChanges:
             condition=condition,
             values=values,
         )
-        return Beside(patterns.APPEND_CHANGE, (update,))
+        return Beside(patterns.APPEND_CHANGE, (update, _own_item(chat, seen, reacted, now_ms)))
+
+
+def _own_item(chat: ChatKey, seen: Entry, reacted: Reacted, now_ms: int) -> Put | Delete:
+    """Counts follow this item: no user is counted twice, and nobody withdraws what they never gave."""
+    key = reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
+    if not reacted.is_added:
+        return Delete(table=_TABLE, key=key, condition="attribute_exists(chat_id)")
+    item: dict[str, Value] = {
+        **key,
+        "sender_id": reacted.user,
+        "emoji": reacted.emoji,
+        "created_at": time_text(now_ms),
+    }
+    return Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
 
 
 def _key(chat: ChatKey, seen: Entry) -> dict[str, Value]:

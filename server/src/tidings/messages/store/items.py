@@ -3,6 +3,7 @@
 A message's id is not stored: it spells the item's own key.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
 from tidings.platform.dynamo.values import Attributes, Item, Value
-from tidings.tables.items.chat import EPHEMERAL_CONTENT, KEY_SORT, chat_key
+from tidings.tables.items.chat import EPHEMERAL_CONTENT, KEY_SORT, REACTION, chat_key
 
 _KINDS: Mapping[str, Kind] = {kind.value: kind for kind in Kind}
 _PLAIN = frozenset(
@@ -38,6 +39,8 @@ _OPTIONAL = (
     ("member_count", "member_count"),
 )
 
+REACTION_BYTES = 15
+
 KEYS_ONLY = "#s, #o, #k, #u, #c, #f"
 KEYS_ONLY_NAMES = {
     "#s": "sequence",
@@ -51,6 +54,19 @@ KEYS_ONLY_NAMES = {
 
 def ephemeral_partition(chat: ChatKey) -> str:
     return EPHEMERAL_CONTENT.partition.render(tenant=chat.tenant, chat=chat.chat)
+
+
+def reaction_partition(chat: ChatKey, sequence: int) -> str:
+    return REACTION.partition.render(tenant=chat.tenant, chat=chat.chat, sequence=sequence)
+
+
+def reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict[str, Value]:
+    """The table's sort key is a number, and an emoji may contain `#`: so both parts are hashed, to 120 bits."""
+    digest = hashlib.sha256(f"{user}\0{emoji}".encode()).digest()
+    return {
+        "chat_id": reaction_partition(chat, sequence),
+        "sequence": int.from_bytes(digest[:REACTION_BYTES]),
+    }
 
 
 def entry_item(chat: ChatKey, entry: Entry) -> Attributes:

@@ -108,6 +108,7 @@ class Channel:
             except DynamoError as next_error:
                 error = next_error
             else:
+                self.retries.succeed(after=error)
                 return reply, is_doubtful and verb.is_write
 
     async def _pause(self, error: DynamoError, tries: int, deadline: float, *, is_repeatable: bool) -> None:

@@ -30,6 +30,7 @@ class DynamoError(Exception):
     """`transient` says that the same call may do better later; whether it may be repeated is another question."""
 
     transient = False
+    is_conflict = False
 
     def __init__(self, message: str = "", *, code: str = "", request_id: str = "") -> None:
         super().__init__(message)
@@ -80,8 +81,9 @@ class Reason:
         return self.code in _TRANSIENT_REASONS
 
 
+_CONFLICT = "TransactionConflict"
 _TRANSIENT_REASONS = frozenset(
-    {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"}
+    {_CONFLICT, "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"}
 )
 
 
@@ -95,10 +97,12 @@ class TransactionCancelledError(RefusedError):
         self.reasons = reasons
         blamed = [reason for reason in reasons if not reason.is_blameless]
         self.transient = bool(blamed) and all(reason.is_transient for reason in blamed)
+        self.is_conflict = bool(blamed) and all(reason.code == _CONFLICT for reason in blamed)
 
 
 class ConflictError(RefusedError):
     transient = True
+    is_conflict = True
 
 
 class ThrottledError(RefusedError):

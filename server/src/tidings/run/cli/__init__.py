@@ -13,6 +13,7 @@ import click
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.exit_codes import ExitCode
+from tidings.run.cli.output import echo
 
 COMMANDS = {
     "broadcast": "Notices to everyone or to a segment: send, ramp, halt, recall, ask beforehand.",
@@ -88,7 +89,7 @@ def main() -> None:
         _tell(error)
         sys.exit(ExitCode.SETTINGS_INVALID if error.code is Code.SETTINGS_INVALID else 1)
     except click.Abort:
-        click.echo("stopped", err=True)
+        echo("stopped", err=True)
         sys.exit(130)
     except click.ClickException as error:
         error.show()
@@ -96,7 +97,7 @@ def main() -> None:
 
 
 def _tell(error: TidingsError) -> None:
-    click.secho(error.message, fg="red", err=True)
+    echo(error.message, fg="red", err=True)
     if error.hint:
-        click.echo(error.hint, err=True)
-    click.secho(f"[{error.code}] {error.docs}", dim=True, err=True)
+        echo(error.hint, err=True)
+    echo(f"[{error.code}] {error.docs}", dim=True, err=True)

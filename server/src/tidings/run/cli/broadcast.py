@@ -10,6 +10,7 @@ from tidings.notices.config import check_inbox_id
 from tidings.notices.cost import price
 from tidings.notices.model import EVERYONE, Content, NoticeId
 from tidings.run.cli.inbox import object_of, run_cases
+from tidings.run.cli.output import echo
 from tidings.run.inboxes import NoticeCases
 
 
@@ -55,9 +56,9 @@ def send(
         tracks_reads=track_reads,
     )
     sent = run_cases(lambda cases: cases.broadcast(TenantId(tenant), inbox, wish, key))
-    click.echo(f"notice   {sent.notice}\nsequence {sent.reached.sequence or '-'}")
+    echo(f"notice   {sent.notice}\nsequence {sent.reached.sequence or '-'}")
     for job in sent.jobs:
-        click.echo(f"job      {job}")
+        echo(f"job      {job}")
 
 
 @group.command()
@@ -108,9 +109,9 @@ def estimate(tenant: str, segment: str | None, percent: int) -> None:
     """How many users with a profile a broadcast would reach, and what it would cost. Writes nothing."""
     reach = run_cases(lambda cases: cases.wide.estimate(TenantId(tenant), segment)).of_percent(percent)
     cost = price(reach.users)
-    click.echo(f"reach        {reach.users:,} ({reach.low:,} to {reach.high:,})")
-    click.echo(f"write units  {cost.write_units}, ${cost.dollars:f}")
-    click.echo(f"if copied    {cost.copied_write_units:,}, ${cost.copied_dollars:f}")
+    echo(f"reach        {reach.users:,} ({reach.low:,} to {reach.high:,})")
+    echo(f"write units  {cost.write_units}, ${cost.dollars:f}")
+    echo(f"if copied    {cost.copied_write_units:,}, ${cost.copied_dollars:f}")
 
 
 def _show(tenant: str, inbox: str, notice: str) -> None:
@@ -118,12 +119,10 @@ def _show(tenant: str, inbox: str, notice: str) -> None:
         content = await cases.broadcast.find(TenantId(tenant), check_inbox_id(inbox), NoticeId(notice))
         reached = await cases.broadcast.reached(TenantId(tenant), inbox, NoticeId(notice))
         redacted_ms = reached.redacted_ms or content.redacted_ms
-        click.echo(f"notice   {notice}\nto       {_whom(content)}")
-        click.echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
+        echo(f"notice   {notice}\nto       {_whom(content)}")
+        echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
         if redacted_ms is not None:
-            click.echo(
-                f"recalled {time_text(redacted_ms)}, gone everywhere by {time_text(redacted_ms + STALE_MS)}"
-            )
+            echo(f"recalled {time_text(redacted_ms)}, gone everywhere by {time_text(redacted_ms + STALE_MS)}")
 
     run_cases(found)
 

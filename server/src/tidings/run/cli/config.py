@@ -1,9 +1,8 @@
 """`tidings config check | show | doc`."""
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.settings.load import FIELDS, load
 from tidings.run.settings.show import page, rows
 
@@ -17,19 +16,19 @@ def group() -> None:
 def check() -> None:
     """Read all settings; fails with every fault that is in them."""
     loaded = load()
-    click.echo(f"ok: {len(loaded.sources)} of {len(FIELDS)} settings given, the rest are defaults")
+    echo(f"ok: {len(loaded.sources)} of {len(FIELDS)} settings given, the rest are defaults")
 
 
 @group.command()
 def show() -> None:
     """Print each setting with its value and its source. Secrets stay hidden."""
-    table = Table("setting", "value", "from", box=None, pad_edge=False)
+    table = SafeTable("setting", "value", "from")
     for name, value, source in rows(load()):
         table.add_row(name, value, source, style="dim" if source == "default" else None)
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 @group.command()
 def doc() -> None:
     """Print the reference page of the settings, in Markdown."""
-    click.echo(page(), nl=False)
+    echo(page(), nl=False)

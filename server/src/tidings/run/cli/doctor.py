@@ -1,8 +1,8 @@
 """`tidings doctor`: finds what is wrong, says why it matters and what to do. Changes nothing."""
 
 import click
-import msgspec
-from rich.console import Console
+
+from tidings.run.cli.output import SafeConsole, echo_json
 
 _WRONG = 1
 
@@ -21,14 +21,14 @@ def group(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
     from tidings.run.doctor.page import shown, summary  # noqa: PLC0415 - as above
 
     findings: list[Finding] = []
-    console = Console(soft_wrap=True, highlight=False, stderr=is_json)
+    console = SafeConsole(soft_wrap=True, stderr=is_json)
     with console.status("looking …") as status:
         for finding in examine(admin, lambda what: status.update(f"looking at {what} …")):
             findings.append(finding)
             if not is_json:
                 console.print(shown(finding))
     if is_json:
-        click.echo(msgspec.json.encode({"findings": findings}))
+        echo_json({"findings": findings})
     else:
         console.print(summary(findings))
     bad = {State.WRONG, State.WARNING} if strict else {State.WRONG}

@@ -6,9 +6,7 @@ from contextlib import contextmanager
 
 import click
 import psutil
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from tidings.engines import ready
 from tidings.engines.cache import Cache, user_cache
@@ -16,6 +14,7 @@ from tidings.engines.fleet import RUNNERS, Fleet
 from tidings.engines.model import DynamoKind, Engine, Wish
 from tidings.engines.plan import kinds
 from tidings.engines.state import Running
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.settings.load import Key, Loaded, load
 
 _ENGINES = click.Choice([engine.value for engine in Engine])
@@ -25,10 +24,6 @@ _SET_BY: dict[Engine, Key] = {
     Engine.KAFKA: ("kafka", "bootstrap_servers"),
     Engine.VALKEY: ("redis", "url"),
 }
-_OPEN_TO_ALL = (
-    "DynamoDB Local listens on all interfaces of this machine and checks no password: "
-    "it has no option for less. Mind which network you are in."
-)
 
 
 @click.group(name="engines")
@@ -64,12 +59,8 @@ def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, b
         running = fleet.start(wish)
     _show(running, loaded)
     fresh = [r for r in running if r.node.name not in before]
-    click.echo(
-        f"{len(fresh)} started in {time.monotonic() - began:.1f} s" if fresh else "all were running already"
-    )
-    if any(r.node.kind == "local" for r in fresh):
-        click.secho(_OPEN_TO_ALL, fg="yellow")
-    click.echo(f"logs: {fleet.logs}")
+    echo(f"{len(fresh)} started in {time.monotonic() - began:.1f} s" if fresh else "all were running already")
+    echo(f"logs: {fleet.logs}")
 
 
 @group.command()
@@ -77,7 +68,7 @@ def stop() -> None:
     """End them. Nothing stays but logs, and data that was started with --on-disk."""
     with _working(load()) as fleet:
         stopped = fleet.stop()
-    click.echo(f"stopped: {', '.join(r.node.name for r in stopped)}" if stopped else "nothing was running")
+    echo(f"stopped: {', '.join(r.node.name for r in stopped)}" if stopped else "nothing was running")
 
 
 @group.command()
@@ -112,7 +103,7 @@ def fetch(dynamo: tuple[DynamoKind, ...]) -> None:
         for kind in dynamo or (loaded.settings.engines.dynamo,):
             for runner in kinds(Wish(dynamo=kind)):
                 RUNNERS[runner].install(fleet.cache, fleet.progress)
-    click.echo(f"everything is there: {fleet.cache.path}")
+    echo(f"everything is there: {fleet.cache.path}")
 
 
 def elsewhere(loaded: Loaded) -> dict[Engine, str]:
@@ -133,7 +124,7 @@ def _fleet(loaded: Loaded) -> Fleet:
 def _working(loaded: Loaded) -> Iterator[Fleet]:
     """A fleet that tells what it is doing: a bar on a terminal, a line per step elsewhere."""
     fleet = _fleet(loaded)
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("engines", total=None)
@@ -143,7 +134,7 @@ def _working(loaded: Loaded) -> Iterator[Fleet]:
             step = what.partition(":")[0]
             if not console.is_terminal and step not in told:
                 told.add(step)
-                click.echo(f"{step} …", err=True)
+                echo(f"{step} …", err=True)
             bar.update(task, description=what, completed=done, total=total or None)
 
         fleet.progress = progress
@@ -151,7 +142,7 @@ def _working(loaded: Loaded) -> Iterator[Fleet]:
 
 
 def _show(running: list[Running], loaded: Loaded) -> None:
-    table = Table("engine", "what", "state", "at", "process", "memory", box=None, pad_edge=False)
+    table = SafeTable("engine", "what", "state", "at", "process", "memory")
     for r in running:
         table.add_row(r.node.name, RUNNERS[r.node.kind].version(), *_state(r))
     here = {r.node.engine for r in running}
@@ -161,9 +152,9 @@ def _show(running: list[Running], loaded: Loaded) -> None:
     for engine in Engine:
         if engine not in here | elsewhere(loaded).keys():
             table.add_row(engine, "-", "stopped", "-", "-", "-", style="dim")
-    Console().print(table)
+    SafeConsole().print(table)
     for r in (r for r in running if not r.is_alive):
-        click.secho(f"{r.node.name} has died; its log: {r.node.log}", fg="red", err=True)
+        echo(f"{r.node.name} has died; its log: {r.node.log}", fg="red", err=True)
 
 
 def _state(running: Running) -> tuple[str, str, str, str]:

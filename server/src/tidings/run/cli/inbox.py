@@ -9,19 +9,19 @@ from typing import Any, TypedDict, Unpack
 import click
 import msgspec
 from msgspec.structs import replace
-from rich.console import Console
-from rich.table import Table
 
+from tidings.accounts.rules import check_user_id
 from tidings.jobs.store import KafkaChunks
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId
 from tidings.notices.config import Defaults, Inbox, Wanted, check_inbox_id, new_inbox, wanted_of
 from tidings.notices.model import Owner
 from tidings.notices.send import Wish
 from tidings.platform.redis.client import Redis
 from tidings.run import publishing
 from tidings.run.accounts import open_tables
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.inboxes import NoticeCases, join_serving
 from tidings.run.keys import open_keys
 from tidings.run.options import kafka_connection, redis_options, refuse_faulty
@@ -112,10 +112,10 @@ def show(tenant: str, inbox: str) -> None:
 def list_(tenant: str) -> None:
     """The inboxes of TENANT."""
     found: Sequence[Inbox] = run_cases(lambda cases: cases.inboxes.listed(TenantId(tenant)))
-    table = Table("inbox", "title", "categories", "retention", box=None)
+    table = SafeTable("inbox", "title", "categories", "retention")
     for each in found:
         table.add_row(each.id, each.title, ", ".join(each.categories), _kept(each.retention_days))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 @group.command()
@@ -142,9 +142,9 @@ def send(
 ) -> None:
     """Send a notice to named users; `tidings job watch` tells how far it is."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
-    wish = Wish(uids=[UserId(user) for user in named], message=object_of(message), category=category)
+    wish = Wish(uids=[check_user_id(user) for user in named], message=object_of(message), category=category)
     sent = run_cases(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
-    click.echo(f"notice {sent.notice}\njob    {sent.job}\nusers  {sent.total}")
+    echo(f"notice {sent.notice}\njob    {sent.job}\nusers  {sent.total}")
 
 
 @group.command()
@@ -154,14 +154,14 @@ def send(
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
 def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
     """Which notices make up USER's counts, and why the others do not."""
-    owner = Owner(TenantId(tenant), UserId(user), check_inbox_id(inbox))
+    owner = Owner(TenantId(tenant), check_user_id(user), check_inbox_id(inbox))
     explained = run_cases(lambda cases: cases.read.explain(owner, limit))
     sheet = explained.sheet
-    click.echo(f"unread {sheet.total}, unseen {sheet.unseen}")
-    table = Table("notice", "counted", "why", "since", box=None)
+    echo(f"unread {sheet.total}, unseen {sheet.unseen}")
+    table = SafeTable("notice", "counted", "why", "since")
     for row, is_counted, why, at_ms in explained.reasons:
         table.add_row(row.id, "yes" if is_counted else "", why.value, time_text(at_ms))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 @asynccontextmanager
@@ -225,8 +225,8 @@ def object_of(text: str) -> dict[str, Any]:
 
 
 def _show_defaults(defaults: Defaults) -> None:
-    click.echo(f"retention  {_kept(defaults.retention_days)}")
-    click.echo(f"users      {'with a profile' if defaults.is_for_known_users else 'all'}")
+    echo(f"retention  {_kept(defaults.retention_days)}")
+    echo(f"users      {'with a profile' if defaults.is_for_known_users else 'all'}")
 
 
 def _kept(days: int | None) -> str:
@@ -234,7 +234,7 @@ def _kept(days: int | None) -> str:
 
 
 def _show(inbox: Inbox) -> None:
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = SafeTable()
     table.add_row("inbox", inbox.id)
     table.add_row("title", inbox.title)
     table.add_row("description", inbox.description or "-")
@@ -246,4 +246,4 @@ def _show(inbox: Inbox) -> None:
     lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"
     table.add_row("a notice lives", lives)
     table.add_row("version", f"{inbox.version}, of {time_text(inbox.updated_ms)}")
-    Console().print(table)
+    SafeConsole().print(table)

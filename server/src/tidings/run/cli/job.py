@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 
 from tidings.jobs.model import JobId, JobState
 from tidings.jobs.model import Progress as JobProgress
@@ -15,6 +13,7 @@ from tidings.kernel.clock import time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.run.cli.inbox import open_cases
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 
 _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 
@@ -30,13 +29,13 @@ def group() -> None:
 def list_(tenant: str, limit: int) -> None:
     """The jobs of TENANT, newest first."""
     page = _run(lambda track: track.listed(TenantId(tenant), limit))
-    table = Table("job", "kind", "inbox", "state", "done", "failed", "created", box=None)
+    table = SafeTable("job", "kind", "inbox", "state", "done", "failed", "created")
     for each in page.jobs:
         job = each.job
         done = f"{each.done} of {job.total}"
         created = time_text(job.created_ms)
         table.add_row(job.id, job.kind, job.inbox, each.state, done, str(each.failed), created)
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 @group.command()
@@ -44,7 +43,7 @@ def list_(tenant: str, limit: int) -> None:
 @click.argument("job")
 def show(tenant: str, job: str) -> None:
     """How far JOB of TENANT is."""
-    click.echo(line_of(_run(lambda track: track.progress(TenantId(tenant), JobId(job)))))
+    echo(line_of(_run(lambda track: track.progress(TenantId(tenant), JobId(job)))))
 
 
 @group.command()
@@ -63,7 +62,7 @@ def watch(tenant: str, job: str, every_s: float) -> None:
 @click.argument("job")
 def pause(tenant: str, job: str) -> None:
     """Stop JOB where it is. Chunks that are at work are finished."""
-    click.echo(line_of(_run(lambda track: track.pause(TenantId(tenant), JobId(job)))))
+    echo(line_of(_run(lambda track: track.pause(TenantId(tenant), JobId(job)))))
 
 
 @group.command()
@@ -71,7 +70,7 @@ def pause(tenant: str, job: str) -> None:
 @click.argument("job")
 def resume(tenant: str, job: str) -> None:
     """Go on with JOB."""
-    click.echo(line_of(_run(lambda track: track.resume(TenantId(tenant), JobId(job)))))
+    echo(line_of(_run(lambda track: track.resume(TenantId(tenant), JobId(job)))))
 
 
 @group.command()
@@ -79,7 +78,7 @@ def resume(tenant: str, job: str) -> None:
 @click.argument("job")
 def cancel(tenant: str, job: str) -> None:
     """End JOB for good. What was done stays done."""
-    click.echo(line_of(_run(lambda track: track.cancel(TenantId(tenant), JobId(job)))))
+    echo(line_of(_run(lambda track: track.cancel(TenantId(tenant), JobId(job)))))
 
 
 async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
@@ -88,7 +87,7 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[told]}"),
-        console=Console(),
+        console=SafeConsole(),
     )
     async with open_cases() as cases:
         with bar:
@@ -100,7 +99,7 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
                 if at.state in _OVER:
                     break
                 await asyncio.sleep(every_s)
-    click.echo(line_of(at))
+    echo(line_of(at))
     return at.state
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from tidings.kernel.reconcile import Line, Step, Tone
+from tidings.run.cli.output import SafeConsole
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -23,7 +23,7 @@ _STYLES = {
 
 
 def show(lines: Iterable[Line]) -> None:
-    console = Console(soft_wrap=True)
+    console = SafeConsole(soft_wrap=True)
     for line in lines:
         console.print(Text(line.text, style=_STYLES[line.tone]))
 
@@ -32,7 +32,7 @@ def show(lines: Iterable[Line]) -> None:
 def progress() -> Iterator[Callable[[Step], None]]:
     """A line for each thing that is made; call what it gives with every step."""
     columns = (SpinnerColumn(), TextColumn("{task.fields[name]}"), TextColumn("{task.description}"))
-    with Progress(*columns, TimeElapsedColumn(), console=Console()) as bars:
+    with Progress(*columns, TimeElapsedColumn(), console=SafeConsole()) as bars:
         tasks: dict[str, TaskID] = {}
 
         def tell(step: Step) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from tidings.api.app import described
 from tidings.api.changes import breaking
 from tidings.kernel.errors import Code, TidingsError
+from tidings.run.cli.output import echo
 from tidings.run.protocol import schema
 from tidings.run.protocol.breaks import breaks
 from tidings.run.protocol.files import BASELINE, drifted, published, text
@@ -36,9 +37,9 @@ def write(*, root: Path, new_baseline: bool) -> None:
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
-    click.echo(f"ok: {len(files)} files written")
+    echo(f"ok: {len(files)} files written")
     for line in _broken(root):
-        click.secho(f"breaks clients that are out there: {line}", fg="red", err=True)
+        echo(f"breaks clients that are out there: {line}", fg="red", err=True)
 
 
 @group.command()
@@ -53,7 +54,7 @@ def check(*, root: Path) -> None:
             "\n".join(["The protocol is not as published:", *(f"  - {line}" for line in (*stale, *broken))]),
             hint="`tidings protocol write` writes the files. What breaks clients is made otherwise, or given a new baseline.",
         )
-    click.echo(f"ok: {len(published(root))} files current, no client broken")
+    echo(f"ok: {len(published(root))} files current, no client broken")
 
 
 def _broken(root: Path) -> list[str]:
@@ -72,11 +73,11 @@ def openapi(path: Path | None, *, allow_breaking: bool) -> None:
     """Print the OpenAPI document, or put it in the place of an older one. A change that breaks clients is refused."""
     made = described().openapi()
     if path is None:
-        click.echo(spell(made), nl=False)
+        echo(spell(made), nl=False)
         return
     broken = breaking(msgspec.json.decode(path.read_bytes()), made) if path.exists() else []
     for sentence in broken:
-        click.secho(sentence, fg="red", err=True)
+        echo(sentence, fg="red", err=True)
     if broken and not allow_breaking:
         raise click.ClickException(
             "clients that are out there would break; --allow-breaking writes it nevertheless"

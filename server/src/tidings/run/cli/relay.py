@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.accounts.rules import check_user_id
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.relay.repair import Mended
+from tidings.run.cli.output import echo
 from tidings.run.options import dynamo_endpoint, kafka_connection, refuse_faulty
 from tidings.run.repairing import Bench, Walk, open_bench
 from tidings.run.settings.load import load
@@ -62,7 +64,7 @@ def repair(
 
     done = asyncio.run(act())
     what = "are behind" if dry_run else "were behind and are mended"
-    click.echo(f"{done.seen} chats looked at, {done.mended} {what}, {done.entries} entries in all")
+    echo(f"{done.seen} chats looked at, {done.mended} {what}, {done.entries} entries in all")
 
 
 async def _chats(
@@ -71,7 +73,7 @@ async def _chats(
     for chat in chats:
         yield ChatKey(tenant, ChatId(chat))
     for user in users:
-        for key in await bench.books.chats_of(tenant, UserId(user)):
+        for key in await bench.books.chats_of(tenant, check_user_id(user)):
             yield key
     for line in listed:
         if line.strip():
@@ -80,4 +82,4 @@ async def _chats(
 
 
 def _tell(chat: ChatKey, found: Mended) -> None:
-    click.echo(f"{chat.tenant}#{chat.chat}: {found.after + 1} to {found.head}")
+    echo(f"{chat.tenant}#{chat.chat}: {found.after + 1} to {found.head}")

@@ -8,6 +8,7 @@ import click
 from tidings.kernel.clock import SystemClock
 from tidings.run import tables, topics
 from tidings.run.accounts import open_tables
+from tidings.run.cli.output import echo
 from tidings.run.installation.restore import FENCE_S, Restore
 from tidings.run.installation.row import Installation, Row
 from tidings.run.options import kafka_connection, redis_options, refuse_faulty
@@ -60,11 +61,11 @@ def group(*, moment: str, yes: bool, wait_s: float) -> None:
     """
     settings = load().settings
     refuse_faulty(settings, (kafka_connection, redis_options))
-    click.echo(_about(settings, moment))
+    echo(_about(settings, moment))
     if not yes:
         click.confirm("Go on?", abort=True)
     done = asyncio.run(_finish(settings, moment, wait_s))
-    click.echo(f"ok: epoch {done.epoch}. Start the processes.")
+    echo(f"ok: epoch {done.epoch}. Start the processes.")
 
 
 def _about(settings: Settings, moment: str) -> str:
@@ -86,6 +87,6 @@ async def _finish(settings: Settings, moment: str, wait_s: float) -> Installatio
             redis=redis_options(settings),
             clock=clock,
             is_on_demand=settings.dynamo.capacity == "on_demand",
-            tell=click.echo,
+            tell=echo,
         )
         return await restore.finish(moment, wait_s=wait_s)

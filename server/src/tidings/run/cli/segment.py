@@ -5,14 +5,14 @@ from itertools import batched
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from tidings.accounts.rules import check_user_id
 from tidings.broadcasts.model import Segment
 from tidings.broadcasts.segments import MAX_LISTED
 from tidings.kernel.clock import time_text
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId
 from tidings.run.cli.inbox import object_of, run_cases
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.inboxes import NoticeCases
 
 
@@ -40,7 +40,7 @@ def set_(tenant: str, segment: str, predicate: str) -> None:
 )
 def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  # noqa: ANN401 - click's own file
     """The users of a list from a file, one to a line, as its next version."""
-    names = [UserId(line.strip()) for line in users if line.strip()]
+    names = [check_user_id(line.strip()) for line in users if line.strip()]
 
     async def uploaded(cases: NoticeCases) -> Segment:
         segments, version = cases.wide.segments, None
@@ -77,15 +77,13 @@ def list_(tenant: str) -> None:
 def profile(tenant: str, user: str, attributes: str) -> None:
     """Tell of USER what predicates ask for."""
     told = object_of(attributes)
-    found = run_cases(lambda cases: cases.wide.people.set(TenantId(tenant), UserId(user), told))
-    click.echo(
-        f"user {found.user}, {len(found.attributes)} attributes, there since {time_text(found.created_ms)}"
-    )
+    found = run_cases(lambda cases: cases.wide.people.set(TenantId(tenant), check_user_id(user), told))
+    echo(f"user {found.user}, {len(found.attributes)} attributes, there since {time_text(found.created_ms)}")
 
 
 def _show(segments: Sequence[Segment]) -> None:
-    table = Table("segment", "by", "holds", box=None)
+    table = SafeTable("segment", "by", "holds")
     for each in segments:
         holds = f"version {each.active} of {each.newest}" if each.is_list else "its predicate"
         table.add_row(each.name, "list" if each.is_list else "predicate", holds)
-    Console().print(table)
+    SafeConsole().print(table)

@@ -7,6 +7,7 @@ import click
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.reconcile import Line, Verdict
+from tidings.run.cli.output import echo
 from tidings.run.cli.plans import progress, show
 from tidings.run.settings.load import load
 from tidings.run.tables import look, plan_of, plane_of
@@ -53,14 +54,14 @@ def check() -> None:
             hint="`tidings tables plan` shows what `tidings tables apply` would do about it.",
             details={"drift": list(plan.drift)},
         )
-    click.echo(f"ok: {len(TABLES)} tables as declared")
+    echo(f"ok: {len(TABLES)} tables as declared")
 
 
 @group.command()
 @click.argument("name", type=click.Choice(sorted(page.PAGES)))
 def doc(name: str) -> None:
     """Print a reference page in Markdown: `tables` or `access-patterns`."""
-    click.echo(page.PAGES[name](), nl=False)
+    echo(page.PAGES[name](), nl=False)
 
 
 def _apply(plane: ControlPlane, plan: diff.Plan, timeout_s: float) -> None:

@@ -6,13 +6,12 @@ from typing import TypedDict, Unpack
 
 import click
 from msgspec.structs import replace
-from rich.console import Console
-from rich.table import Table
 
 from tidings.accounts.reach import Reach, url_fault
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.accounts import open_tables
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.cli.tenant_keys import api_key, key
 from tidings.run.keys import open_keys
 from tidings.run.settings.load import load
@@ -21,6 +20,8 @@ from tidings.tenants.settings import Tenants
 from tidings.tenants.store import DynamoTenantStore
 
 _DEFAULT = "default"
+_NONE = "none"
+_PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 
 @click.group(name="tenant")
@@ -38,6 +39,7 @@ class _Given(TypedDict):
     jwks_url: str | None
     skew_s: int | None
     phone_login: bool | None
+    phone_prefix: tuple[str, ...]
     push_previews: bool | None
     rate: tuple[str, ...]
 
@@ -54,6 +56,12 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
                 "--phone-login/--no-phone-login", default=None, help="Users may come by phone code."
             ),
             click.option(
+                "--phone-prefix",
+                multiple=True,
+                metavar="+49",
+                help="Codes are sent to numbers with one of these prefixes only; replaces the list. `none` empties it.",
+            ),
+            click.option(
                 "--push-previews/--no-push-previews",
                 default=None,
                 help="Events of `unreached` carry the first words of a message.",
@@ -61,9 +69,9 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--rate",
                 multiple=True,
-                metavar="WHOM=PER_S/BURST",
-                help="`user=20/100`: instead of the installation's own; of tenant, user, address. "
-                "`user=default` takes it back.",
+                metavar="WHOM=RATE/BURST",
+                help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address and "
+                "code (SMS codes of the tenant). `user=default` takes it back.",
             ),
         )
     ):
@@ -105,7 +113,7 @@ def rotate_content_key(tenant: str) -> None:
     """Seal what TENANT writes from now on with a new key. What is stored stays as it is, and readable."""
     version = asyncio.run(_rotate(tenant))
     within_s = load().settings.encryption.refresh_s
-    click.echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
+    echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
 
 
 async def _rotate(tenant: str) -> int:
@@ -131,6 +139,7 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
             skew_s=tokens.skew_s if given["skew_s"] is None else given["skew_s"],
         ),
         has_phone_login=settings.has_phone_login if given["phone_login"] is None else given["phone_login"],
+        phone_prefixes=_prefixes(settings.phone_prefixes, given["phone_prefix"]),
         rates=_rates(settings.rates, given["rate"]),
         push=settings.push
         if given["push_previews"] is None
@@ -138,8 +147,14 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
     )
 
 
+def _prefixes(prefixes: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
+    if not given:
+        return prefixes
+    return () if given == (_NONE,) else tuple(sorted(set(given)))
+
+
 def _url(text: str) -> str | None:
-    if text == "none":
+    if text == _NONE:
         return None
     if fault := url_fault(text, Reach(load().settings.accounts.jwks_reach)):
         raise TidingsError(
@@ -155,21 +170,24 @@ def _rates(rates: RateOverrides, given: tuple[str, ...]) -> RateOverrides:
         whom, _, rate = text.partition("=")
         try:
             rates = replace(rates, **{whom: _rate(rate)})
-        except (ValueError, TypeError) as error:
-            raise TidingsError(Code.REQUEST_INVALID, f"{text!r} is not a rate like user=20/100.") from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise TidingsError(
+                Code.REQUEST_INVALID, f"{text!r} is not a rate like user=20/100 or code=100/h/50."
+            ) from error
     return rates
 
 
 def _rate(text: str) -> Rate | None:
     if text == _DEFAULT:
         return None
-    per_s, _, burst = text.partition("/")
-    return Rate(per_s=float(per_s), burst=int(burst))
+    rate, _, burst = text.rpartition("/")
+    count, _, period = rate.partition("/")
+    return Rate(per_s=float(count) / _PERIODS_S[period or "s"], burst=int(burst))
 
 
 def _show(tenant: Tenant) -> None:
     settings, tokens = tenant.settings, tenant.settings.tokens
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = SafeTable()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("tenant", tenant.id)
@@ -178,10 +196,11 @@ def _show(tenant: Tenant) -> None:
     table.add_row("JWKS URL", tokens.jwks_url or "-")
     table.add_row("clock skew", f"{tokens.skew_s} s")
     table.add_row("phone login", "on" if settings.has_phone_login else "off")
+    table.add_row("phone prefixes", ", ".join(settings.phone_prefixes) or "none: no code is sent")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
     for whom in RateOverrides.__struct_fields__:
         rate: Rate | None = getattr(settings.rates, whom)
         said = "as the installation has it" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"
         table.add_row(f"rate per {whom}", said)
     table.add_row("version", f"{tenant.version}, of {time_text(tenant.updated_at_ms)}")
-    Console().print(table)
+    SafeConsole().print(table)

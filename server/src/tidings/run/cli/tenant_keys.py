@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from tidings.accounts.api_keys import ApiKey, ApiKeyName, ApiKeys, Issued
 from tidings.accounts.model import Scope
@@ -21,6 +19,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.run.accounts import open_api_keys, open_tables
 from tidings.run.cli.durations import DURATION
+from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.settings.load import load
 from tidings.tenants.settings import Tenants
 from tidings.tenants.store import DynamoTenantStore
@@ -65,8 +64,8 @@ def key() -> None:
 def key_new(tenant: str, kind: Kind) -> None:
     """Make a pair: prints the private JWK, for the customer's server, and registers the public one."""
     made = _at_the_desk(tenant, lambda desk: desk.signing.make(desk.tenant, kind))
-    click.echo(json.dumps(made.private))
-    click.echo(f"The private key {made.key.kid} of {tenant}. {_ONCE}", err=True)
+    echo(json.dumps(made.private))
+    echo(f"The private key {made.key.kid} of {tenant}. {_ONCE}", err=True)
 
 
 @key.command(name="add")
@@ -76,7 +75,7 @@ def key_add(tenant: str, file: TextIO) -> None:
     """Register the public key in FILE, a JWK that the customer made."""
     jwk = read_jwk(file)
     added = _at_the_desk(tenant, lambda desk: desk.signing.add(desk.tenant, jwk))
-    click.echo(f"ok: {added.kid} is registered")
+    echo(f"ok: {added.kid} is registered")
 
 
 @key.command(name="list")
@@ -87,7 +86,7 @@ def key_list(tenant: str) -> None:
     table = _table("kid", "kind", "made", "not after")
     for each in keys:
         table.add_row(each.kid, str(each.jwk.get("crv")), time_text(each.created_at_ms), _end(each))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 @key.command(name="retire")
@@ -98,7 +97,7 @@ def key_retire(tenant: str, kid: str, after_s: int) -> None:
     """Take no token of KID any more, from now on or later. Its `kid` is not used again."""
     end_ms = SystemClock().now_ms() + after_s * 1000
     _at_the_desk(tenant, lambda desk: desk.signing.retire(desk.tenant, kid, end_ms))
-    click.echo(f"ok: no token of {kid} is taken after {time_text(end_ms)}")
+    echo(f"ok: no token of {kid} is taken after {time_text(end_ms)}")
 
 
 @click.group(name="api-key")
@@ -134,7 +133,7 @@ def api_key_list(tenant: str) -> None:
     for each in _at_the_desk(tenant, lambda desk: desk.api.list(desk.tenant)):
         scopes = ", ".join(sorted(each.scopes))
         table.add_row(each.name.key, each.title, scopes, time_text(each.created_at_ms), _revoked(each))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 @api_key.command(name="revoke")
@@ -144,7 +143,7 @@ def api_key_revoke(tenant: str, key_id: str) -> None:
     """End KEY_ID, for good."""
     _at_the_desk(tenant, lambda desk: desk.api.revoke(ApiKeyName(desk.tenant, key_id)))
     within_s = load().settings.accounts.api_key_refresh_s
-    click.echo(f"ok: {key_id} stops working everywhere within {within_s:g} s")
+    echo(f"ok: {key_id} stops working everywhere within {within_s:g} s")
 
 
 def read_jwk(file: TextIO) -> dict[str, Any]:
@@ -157,9 +156,10 @@ def read_jwk(file: TextIO) -> dict[str, Any]:
     return jwk
 
 
-def _table(first: str, *columns: str) -> Table:
+def _table(first: str, *columns: str) -> SafeTable:
     """What somebody has to copy is never cut short, however narrow the terminal."""
-    table = Table(box=None, pad_edge=False)
+    table = SafeTable()
+    table.show_header = True
     table.add_column(first, no_wrap=True, min_width=ID_CHARACTERS)
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -167,8 +167,8 @@ def _table(first: str, *columns: str) -> Table:
 
 
 def _tell(issued: Issued) -> None:
-    click.echo(issued.text.reveal())
-    click.echo(f"The API key {issued.key.name.key} of {issued.key.name.tenant}. {_ONCE}", err=True)
+    echo(issued.text.reveal())
+    echo(f"The API key {issued.key.name.key} of {issued.key.name.tenant}. {_ONCE}", err=True)
 
 
 def _end(key: SigningKey) -> str:

@@ -12,11 +12,13 @@ from tidings.accounts.credentials import is_access_token
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import BadKeyError
 from tidings.accounts.refusals import RefusedError
+from tidings.accounts.rules import check_device_id, check_user_id
 from tidings.accounts.signatures import sign
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.accounts import open_accounts, open_tables
 from tidings.run.cli.durations import DURATION
+from tidings.run.cli.output import echo
 from tidings.run.cli.tenant_keys import read_jwk
 from tidings.run.settings.load import load
 
@@ -36,11 +38,17 @@ def group() -> None:
 def mint(*, tenant: str, user: str, file: TextIO, life_s: int, audience: str, device: str | None) -> None:
     """Sign a token as the tenant's own server would. For trying things: nothing is looked up."""
     now_s = SystemClock().now_ms() // 1000
-    claims = {"tenant": tenant, "sub": user, "aud": audience, "iat": now_s, "exp": now_s + life_s}
+    claims = {
+        "tenant": tenant,
+        "sub": check_user_id(user),
+        "aud": audience,
+        "iat": now_s,
+        "exp": now_s + life_s,
+    }
     if device is not None:
-        claims["device"] = device
+        claims["device"] = check_device_id(device)
     try:
-        click.echo(sign(claims, read_jwk(file)))
+        echo(sign(claims, read_jwk(file)))
     except (BadKeyError, JoseError, ValueError) as error:
         raise TidingsError(Code.REQUEST_INVALID, f"This key can't sign: {error}.") from error
 
@@ -72,10 +80,10 @@ async def _examine(text: str) -> Principal:
 
 
 def _show(principal: Principal) -> None:
-    click.echo(f"ok: tenant {principal.tenant}")
+    echo(f"ok: tenant {principal.tenant}")
     if principal.user is None:
-        click.echo(f"API key of a server, may do: {', '.join(sorted(principal.scopes)) or 'nothing'}")
+        echo(f"API key of a server, may do: {', '.join(sorted(principal.scopes)) or 'nothing'}")
         return
-    click.echo(f"user {principal.user}" + (f", device {principal.device}" if principal.device else ""))
+    echo(f"user {principal.user}" + (f", device {principal.device}" if principal.device else ""))
     if principal.expires_at_ms is not None:
-        click.echo(f"until {time_text(principal.expires_at_ms)}")
+        echo(f"until {time_text(principal.expires_at_ms)}")

@@ -6,6 +6,7 @@ import click
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.reconcile import Verdict
+from tidings.run.cli.output import echo
 from tidings.run.cli.plans import progress, show
 from tidings.run.settings.load import load
 from tidings.run.topics import plan_of, plane_of
@@ -42,7 +43,7 @@ def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
     plan = plan_of(plane, settings, allow_reorder=allow_reorder)
     _apply(plane, plan, timeout_s)
     todo = sum(entry.verdict in (Verdict.CREATE, Verdict.CHANGE) for entry in plan.topics)
-    click.echo(f"ok: {todo} of {len(TOPICS)} topics created or changed")
+    echo(f"ok: {todo} of {len(TOPICS)} topics created or changed")
 
 
 @group.command()
@@ -57,13 +58,13 @@ def check() -> None:
             hint="`tidings topics plan` shows what `tidings topics apply` would do about it.",
             details={"drift": list(plan.drift)},
         )
-    click.echo(f"ok: {len(TOPICS)} topics as declared")
+    echo(f"ok: {len(TOPICS)} topics as declared")
 
 
 @group.command()
 def doc() -> None:
     """Print the reference page of the topics, in Markdown."""
-    click.echo(page.page(), nl=False)
+    echo(page.page(), nl=False)
 
 
 def _apply(plane: ControlPlane, plan: diff.Plan, timeout_s: float) -> None:

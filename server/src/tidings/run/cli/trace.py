@@ -2,10 +2,10 @@
 
 import click
 import msgspec
-from rich.console import Console
 from rich.text import Text
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.run.cli.output import SafeConsole, echo_json
 from tidings.whereabouts.model import Outcome, Recipient, State, Trace
 
 EXITS = {Outcome.ON_ITS_WAY: 3, Outcome.UNKNOWN: 4}
@@ -37,7 +37,7 @@ def group(*, message: str, tenant: str | None, users: tuple[str, ...], is_json: 
     owner, name = _owner(message, tenant)
     found, cost = _search(owner, name, users)
     if is_json:
-        click.echo(msgspec.json.encode(_with_cost(found, cost) if has_cost else found))
+        echo_json(_with_cost(found, cost) if has_cost else found)
     else:
         _show(found)
         if has_cost:
@@ -61,8 +61,9 @@ def _owner(message: str, tenant: str | None) -> tuple[str, str]:
 def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost]:
     import asyncio  # noqa: PLC0415 - with what follows a second that `--help` need not wait
 
+    from tidings.accounts.rules import check_user_id  # noqa: PLC0415 - as above
     from tidings.kernel.clock import SystemClock  # noqa: PLC0415 - as above
-    from tidings.kernel.ids import TenantId, UserId  # noqa: PLC0415 - as above
+    from tidings.kernel.ids import TenantId  # noqa: PLC0415 - as above
     from tidings.run.options import refuse_faulty  # noqa: PLC0415 - as above
     from tidings.run.settings.load import load  # noqa: PLC0415 - as above
     from tidings.run.tracing import BUILDS, open_search  # noqa: PLC0415 - as above
@@ -74,7 +75,7 @@ def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost
 
     async def searched() -> tuple[Trace, Cost]:
         async with open_search(settings, SystemClock()) as search:
-            found = await search.find(TenantId(tenant), name, [UserId(user) for user in users])
+            found = await search.find(TenantId(tenant), name, [check_user_id(user) for user in users])
             return rules.trace(found), search.cost()
 
     try:
@@ -88,7 +89,7 @@ def _with_cost(found: Trace, cost: Cost) -> Trace:
 
 
 def _show(found: Trace) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    console = SafeConsole(soft_wrap=True)
     console.print(Text(found.verdict, "bold"))
     for name, value in _facts(found):
         console.print(Text.assemble((f"  {name:<11}", "dim"), value))
@@ -121,7 +122,7 @@ def _line(each: Recipient) -> Text:
 
 
 def _show_cost(cost: Cost) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    console = SafeConsole(soft_wrap=True)
     calls, units = sum(each[0] for each in cost.values()), sum(each[1] for each in cost.values())
     console.print(Text(f"read with {calls} calls, {units:g} read units, no writes", "dim"))
     for name, (count, read) in sorted(cost.items()):

@@ -4,17 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import click
-import msgspec
-from rich.console import Console
-from rich.table import Table
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Session, User
-from tidings.accounts.rules import phone_of
+from tidings.accounts.rules import check_user_id, phone_of
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
+from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json
 from tidings.run.people import People, open_people
 from tidings.run.settings.load import load
 
@@ -47,7 +45,7 @@ def create(
     async def act(people: People) -> User:
         return await people.users.create(
             TenantId(tenant),
-            None if user is None else UserId(user),
+            None if user is None else check_user_id(user),
             phone=None if phone is None else phone_of(phone),
             display_name=name,
             avatar_uri=avatar_uri,
@@ -68,7 +66,7 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
 
     async def act(people: People) -> User:
         if user is not None:
-            return await people.users.read(TenantId(tenant), UserId(user))
+            return await people.users.read(TenantId(tenant), check_user_id(user))
         found = await people.users.by_phone(TenantId(tenant), phone_of(phone or ""))
         if found is None:
             raise TidingsError(Code.USER_NOT_FOUND, "Nobody has this phone number.")
@@ -83,9 +81,9 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
 @_JSON
 def sessions(tenant: str, user: str, *, as_json: bool) -> None:
     """Where USER is logged in. A login of this very moment may be missing."""
-    found = _run(lambda people: people.sessions.list(TenantId(tenant), UserId(user)))
+    found = _run(lambda people: people.sessions.list(TenantId(tenant), check_user_id(user)))
     if as_json:
-        _print_json([_session_fields(session) for session in found])
+        echo_json([_session_fields(session) for session in found])
     else:
         _show_sessions(found)
 
@@ -100,16 +98,16 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
 
     async def act(people: People) -> int:
         if session is None:
-            return await people.sessions.revoke_all(TenantId(tenant), UserId(user))
-        if not await people.sessions.revoke(TenantId(tenant), UserId(user), SessionId(session)):
+            return await people.sessions.revoke_all(TenantId(tenant), check_user_id(user))
+        if not await people.sessions.revoke(TenantId(tenant), check_user_id(user), SessionId(session)):
             raise TidingsError(Code.USER_NOT_FOUND, f"{user} has no session {session}.")
         return 1
 
     ended = _run(act)
     if as_json:
-        _print_json({"ended": ended})
+        echo_json({"ended": ended})
     else:
-        click.echo(f"ok: {ended} sessions ended")
+        echo(f"ok: {ended} sessions ended")
 
 
 def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
@@ -135,20 +133,20 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
 def _show_user(user: User, *, as_json: bool) -> None:
     fields = _user_fields(user)
     if as_json:
-        _print_json(fields)
+        echo_json(fields)
         return
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = SafeTable()
     for name, value in fields.items():
         table.add_row(name.replace("_", " "), "-" if value is None else str(value))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 def _show_sessions(found: Sequence[Session]) -> None:
-    table = Table("session", "device", "name", "since", "last refreshed", box=None, pad_edge=False)
+    table = SafeTable("session", "device", "name", "since", "last refreshed")
     for session in found:
         shown = _session_fields(session)
         table.add_row(*(shown[name] for name in ("session", "device", "name", "created_at", "refreshed_at")))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 def _user_fields(user: User) -> dict[str, str | None]:
@@ -173,7 +171,3 @@ def _session_fields(session: Session) -> dict[str, str]:
         "refreshed_at": time_text(session.refreshed_at_ms),
         "expires_at": time_text(session.expires_at_ms),
     }
-
-
-def _print_json(value: object) -> None:
-    click.echo(msgspec.json.encode(value).decode())

@@ -45,11 +45,6 @@ class Engines:
             fleet, _wish(loaded, running, frozenset(Engine) - away.keys()), running, Engine.DYNAMO in away
         )
 
-    @property
-    def is_open_to_all(self) -> bool:
-        """DynamoDB Local listens on all interfaces, and checks no password."""
-        return Engine.DYNAMO in self.wish.engines and self.wish.dynamo == "local"
-
     def start(self, progress: Progress) -> list[str]:
         """Blocks; from the main thread, whose end the engines are bound to."""
         self.fleet.progress = progress

@@ -27,6 +27,8 @@ from tidings.tenants.store import DynamoTenantStore
 TENANT = TenantId("dev")
 _SCOPES = frozenset({Scope.USERS, Scope.ACT_AS_USER, Scope.NOTICES})
 _AUDIENCE = "tidings"
+# Codes are printed here, so they cost nothing.
+_ANY_COUNTRY = tuple(f"+{digit}" for digit in range(1, 10))
 
 
 class DevKeys(Struct, frozen=True, kw_only=True):
@@ -46,7 +48,8 @@ async def found_tenant(settings: Settings, place: Place, clock: Clock) -> DevKey
     async with open_tables(settings.dynamo) as client:
         store = DynamoTenantStore(client)
         if await store.read(TENANT) is None:
-            await store.create(TENANT, TenantSettings(name="Dev", has_phone_login=True), clock.now_ms())
+            wanted = TenantSettings(name="Dev", has_phone_login=True, phone_prefixes=_ANY_COUNTRY)
+            await store.create(TENANT, wanted, clock.now_ms())
         keys = await _keys(settings, client, place, clock)
     write_private(place.keys, json.dumps(asdict(keys), indent=1))
     return keys

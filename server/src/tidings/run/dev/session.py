@@ -4,6 +4,7 @@ What is slow to import comes while the engines start, and so do the tables: Kafk
 """
 
 import asyncio
+import os
 import signal
 from dataclasses import dataclass
 from time import monotonic
@@ -14,7 +15,7 @@ from tidings.run.dev.engines import Engines
 from tidings.run.dev.kinds import Kind, kinds
 from tidings.run.dev.place import Place
 from tidings.run.dev.voice import Voice
-from tidings.run.settings.load import Loaded, load
+from tidings.run.settings.load import INSTALLATION, Loaded, env_name, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class Wanted:
 
 
 def run_dev(wanted: Wanted) -> int:
-    """The exit code."""
+    """Run until it is stopped, as an installation for development whatever is set; return the exit code."""
+    os.environ[env_name(INSTALLATION)] = "development"
     began, loaded = monotonic(), load()
     place = Place(loaded.settings.engines.data_dir)
     engines = Engines.of(loaded)
@@ -59,11 +61,6 @@ def _lay_ground(wanted: Wanted, loaded: Loaded, engines: Engines, place: Place, 
     tables = Aside(lambda: _tables(engines, loaded))
     with voice.step("engines") as said:
         said.extend(engines.start(voice.doing))
-    if engines.is_open_to_all:
-        voice.tell(
-            "  DynamoDB Local has no password and listens on all interfaces: mind which network you are in",
-            "yellow",
-        )
     with voice.step("tables") as said:
         said.append(tables.result())
     with voice.step("topics") as said:

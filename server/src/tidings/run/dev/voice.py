@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TextIO
+from typing import IO
 
 from rich.console import Console
 from rich.text import Text
 
+from tidings.engines.process import open_log
 from tidings.run.dev.lines import is_quiet, is_request, shown, speakers, spoken
 
 OURSELVES = "dev"
@@ -21,7 +22,7 @@ class Voice:
     def __init__(self, names: list[str], logs: Path, *, is_raw: bool) -> None:
         self._speakers = speakers([OURSELVES, *names])
         self._logs = logs
-        self._files: dict[str, TextIO] = {}
+        self._files: dict[str, IO[str]] = {}
         self._is_raw = is_raw
         self.requests_unshown = 0
         """So many requests are our own, made to fill the tenant: not what anybody wants to read."""
@@ -70,9 +71,8 @@ class Voice:
         for file in self._files.values():
             file.close()
 
-    def _file(self, name: str) -> TextIO:
+    def _file(self, name: str) -> IO[str]:
         """One file a process, begun anew with each `tidings dev`."""
         if name not in self._files:
-            self._logs.mkdir(parents=True, exist_ok=True)
-            self._files[name] = (self._logs / f"{name}.log").open("w", buffering=1)
+            self._files[name] = open_log(self._logs / f"{name}.log")
         return self._files[name]

@@ -1,19 +1,15 @@
 """Joins accounts' ports to each other and to the limits: sessions, and login by phone."""
 
+from collections.abc import Sequence
+
 from tidings.accounts.access import Access
 from tidings.accounts.credentials import Credentials
 from tidings.accounts.live import LiveSessions
 from tidings.accounts.model import Principal
-from tidings.accounts.ports import Bucket
 from tidings.accounts.user_tokens import TenantSource
 from tidings.kernel.ids import TenantId
-from tidings.limits.limit import Limiter
-from tidings.limits.model import Ask, Kind, Verdict
-from tidings.limits.rules import place_of
 from tidings.run.accounts import Accounts
 from tidings.run.people import People
-
-_BY_ADDRESS = {Bucket.CODE_ADDRESS, Bucket.REDEEM_ADDRESS}
 
 
 class SessionTokens:
@@ -38,15 +34,8 @@ class PhoneTenants:
     def __init__(self, tenants: TenantSource) -> None:
         self._tenants = tenants
 
-    async def lets_in_by_phone(self, tenant: TenantId, /) -> bool:
+    async def phone_prefixes(self, tenant: TenantId, /) -> Sequence[str] | None:
         found = await self._tenants.find(tenant)
-        return found is not None and found.settings.has_phone_login
-
-
-class PhoneLimits:
-    def __init__(self, limiter: Limiter) -> None:
-        self._limiter = limiter
-
-    async def take(self, bucket: Bucket, tenant: TenantId, name: str, /) -> Verdict:
-        counted = place_of(name) if bucket in _BY_ADDRESS else name
-        return await self._limiter.take([Ask(Kind(bucket.value), tenant, counted)])
+        if found is None or not found.settings.has_phone_login:
+            return None
+        return found.settings.phone_prefixes

@@ -5,6 +5,7 @@ On stop it accepts nobody any more, finishes what is in flight, and closes idle 
 
 import socket
 from collections.abc import Callable
+from ipaddress import ip_network
 from typing import Any, override
 
 import uvicorn
@@ -14,12 +15,15 @@ from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.tasks import Tasks
 from tidings.platform.telemetry import logs
 from tidings.run.edge.patience import Bounds, bounded
+from tidings.run.edge.shares import Room
 from tidings.run.options import trusted_proxies
 from tidings.run.settings import Settings
 
 log = logs.get(__name__)
 
 BACKLOG = 2_048
+_TENANT_SHARE = 2
+"""A tenant keeps idle connections up to the bound for all, divided by this."""
 _CUT_S = 2.0
 """Before its own deadline, requests that don't end are cancelled, so that the rest is closed in order."""
 
@@ -60,11 +64,21 @@ class HttpServer(Component):
         await self._server.shutdown([self._socket])
         await self._tasks.stop(self._ticking)
 
+    def _bounds(self) -> Bounds:
+        api = self._settings.api
+        room = Room(
+            max_connections=api.max_connections,
+            max_per_address=api.max_connections_per_address,
+            max_per_tenant=max(1, api.max_connections // _TENANT_SHARE),
+        )
+        proxies = tuple(map(ip_network, trusted_proxies(self._settings)))
+        return Bounds(api.receive_s, api.keep_alive_s, api.docs_root, room, proxies)
+
     def _config(self, app: Asgi) -> uvicorn.Config:
         api, proxies = self._settings.api, trusted_proxies(self._settings)
         return uvicorn.Config(
             app,
-            http=bounded(Bounds(api.receive_s, api.max_connections, api.docs_root)),
+            http=bounded(self._bounds()),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -88,9 +88,10 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = 30.0
     sms: Annotated[
-        Literal["console", "sns"],
+        Literal["console", "sns", "none"],
         Meta(
-            description="Who sends codes. `console`: printed, for development; `sns`: Amazon SNS (untried there)."
+            description="How login codes are sent. `console`: printed, for development; `sns`: Amazon SNS (untried "
+            "there); `none`: not at all, and requests for a code are answered `phone_login_off`."
         ),
     ] = "console"
     sms_text: Annotated[

@@ -46,7 +46,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         str | None,
         Meta(
-            description="Addresses or networks, with commas, whose `forwarded_by` is believed. Unset: nobody's."
+            description="Addresses or networks, with commas, whose `forwarded_by` is believed. Unset or `none`: nobody's."
         ),
     ] = None
     forwarded_by: Annotated[

@@ -1,6 +1,6 @@
-"""Reads the settings: defaults, then what the local engines wrote, then the TOML file, then the environment.
+"""Read the settings: defaults, then what the local engines wrote, then the TOML file, then the environment.
 
-Later sources win. Every fault is found before any is reported, so that one run shows them all.
+Later sources win. All faults are collected before any is reported, so that one run shows them all.
 """
 
 import difflib
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import inspect
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
@@ -24,11 +25,15 @@ ENV_CONFIG = "TIDINGS_CONFIG"
 ENV_TESTING = "TIDINGS_TESTING"
 
 type Key = tuple[str, str]
+"""Section and name. The section of what stands at the top of the file, outside of any section, is `TOP`."""
 
-SECTIONS: dict[str, type[msgspec.Struct]] = {f.name: f.type for f in msgspec.structs.fields(Settings)}
+TOP = ""
+INSTALLATION: Key = (TOP, "installation")
+_FIELDS = msgspec.structs.fields(Settings)
+SECTIONS: dict[str, type[msgspec.Struct]] = {f.name: f.type for f in _FIELDS if f.name != INSTALLATION[1]}
 FIELDS: dict[Key, msgspec.structs.FieldInfo] = {
-    (section, f.name): f for section, struct in SECTIONS.items() for f in msgspec.structs.fields(struct)
-}
+    (TOP, f.name): f for f in _FIELDS if f.name not in SECTIONS
+} | {(section, f.name): f for section, struct in SECTIONS.items() for f in msgspec.structs.fields(struct)}
 
 
 @dataclass(frozen=True)
@@ -88,14 +93,19 @@ def load(environ: Mapping[str, str] | None = None, directory: Path | None = None
     return Loaded(settings, {key: given.source for key, given in reading.given.items()})
 
 
+def dotted(key: Key) -> str:
+    """The setting's name as people write it: `api.port`, `installation`."""
+    return ".".join(part for part in key if part)
+
+
 def env_name(key: Key) -> str:
-    return f"{ENV_PREFIX}{key[0]}_{key[1]}".upper()
+    return f"{ENV_PREFIX}{'_'.join(part for part in key if part)}".upper()
 
 
 def did_you_mean(key: Key, given: Given) -> str:
-    known = {env_name(k): k for k in FIELDS} if given.is_text else {".".join(k): k for k in FIELDS}
+    known = [env_name(k) if given.is_text else dotted(k) for k in FIELDS]
     close = difflib.get_close_matches(
-        given.spelled if given.is_text else ".".join(key), known, n=1, cutoff=0.75
+        given.spelled if given.is_text else dotted(key), known, n=1, cutoff=0.75
     )
     return f"; did you mean {close[0]}?" if close else ""
 
@@ -117,12 +127,14 @@ def _read_toml(reading: _Reading, path: Path, source: str) -> None:
         reading.faults.append(f"{path}: {error}")
         return
     for key, value in _flatten(reading, content, source):
-        reading.take(key, Given(value, source, ".".join(key)))
+        reading.take(key, Given(value, source, dotted(key)))
 
 
 def _flatten(reading: _Reading, content: Mapping[str, object], source: str) -> Iterator[tuple[Key, object]]:
     for section, table in content.items():
-        if section not in SECTIONS:
+        if (TOP, section) in FIELDS:
+            yield (TOP, section), table
+        elif section not in SECTIONS:
             close = difflib.get_close_matches(section, SECTIONS, n=1)
             hint = f"; did you mean [{close[0]}]?" if close else ""
             reading.faults.append(f"[{section}]: no such section{hint} (in {source})")
@@ -142,7 +154,10 @@ def _read_environment(reading: _Reading, environ: Mapping[str, str]) -> None:
 
 
 def _read_endpoints(reading: _Reading, directory: Path) -> None:
-    """What `tidings engines start` wrote stands below everything else that is set."""
+    """Take what `tidings engines start` wrote; everything else that is set wins over it.
+
+    Engines that it runs make the installation one for development, unless the tables are elsewhere.
+    """
     chosen = reading.given.get(("engines", "data_dir"))
     data_dir = EnginesSettings().data_dir if chosen is None else Path(str(chosen.value))
     path = directory / data_dir / ENDPOINTS_FILE
@@ -151,22 +166,33 @@ def _read_endpoints(reading: _Reading, directory: Path) -> None:
     running = _Reading(allows_testing=False)
     _read_toml(running, path, "running engines")
     reading.faults += running.faults
+    if ("dynamo", "endpoint") in reading.given:
+        running.given.pop(INSTALLATION, None)
     reading.given = running.given | reading.given
 
 
 def _build(reading: _Reading) -> Settings | None:
-    values: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
+    values: dict[str, dict[str, object]] = {section: {} for section in (TOP, *SECTIONS)}
     for key, given in reading.given.items():
         try:
             values[key[0]][key[1]] = _convert(given, FIELDS[key].type)
         except (msgspec.ValidationError, ValueError) as error:
-            shown = "" if _is_secret(key) else f", not {given.value!r}"
-            reading.faults.append(f"{given.spelled}: {_reason(error)}{shown} (in {given.source})")
+            reading.faults.append(f"{given.spelled}: {_reason(key, given, error)} (in {given.source})")
     if reading.faults:
         return None
-    return msgspec.convert(
-        {section: SECTIONS[section](**given) for section, given in values.items()}, Settings
-    )
+    top = values.pop(TOP)
+    settings = Settings(**top, **{section: SECTIONS[section](**given) for section, given in values.items()})  # type: ignore[arg-type]
+    _refuse_testing(reading, settings)
+    return settings
+
+
+def _refuse_testing(reading: _Reading, settings: Settings) -> None:
+    if settings.installation == "production":
+        reading.faults += [
+            f"{given.spelled}: is refused in production; tests set {env_name(INSTALLATION)}=development"
+            for key, given in reading.given.items()
+            if key[0] == "testing"
+        ]
 
 
 def _convert(given: Given, wanted: Any) -> object:  # noqa: ANN401 - a type form; typing has no name for it yet
@@ -183,6 +209,21 @@ def _is_secret(key: Key) -> bool:
     return "Secret" in str(FIELDS[key].type)
 
 
-def _reason(error: Exception) -> str:
+def _reason(key: Key, given: Given, error: Exception) -> str:
+    """Say what was expected and what was given instead; a secret's value is not shown."""
+    if allowed := choices(key):
+        return f"expected one of {', '.join(allowed)}; got {given.value!r}"
     text = str(error).replace("`", "")
-    return text[:1].lower() + text[1:]
+    text = text[:1].lower() + text[1:]
+    return text if _is_secret(key) else f"{text.partition(', got ')[0]}, got {given.value!r}"
+
+
+def choices(key: Key) -> list[str]:
+    """The allowed values of a setting that has only some; empty for any other."""
+    info = inspect.type_info(FIELDS[key].type)
+    inner = info.type if isinstance(info, inspect.Metadata) else info
+    options = inner.types if isinstance(inner, inspect.UnionType) else (inner,)
+    allowed = [option.values for option in options if isinstance(option, inspect.LiteralType)]
+    if any(isinstance(option, inspect.BoolType) for option in options):
+        return ["true", "false"]
+    return [str(value) for values in allowed for value in values]

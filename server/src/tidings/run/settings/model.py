@@ -109,15 +109,25 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = "on"
     kms: Annotated[
-        Literal["file", "aws"],
+        Literal["file", "aws", "credential"],
         Meta(
-            description="Who wraps the keys. `file`: a file, for development; `aws`: AWS KMS (untried there)."
+            description="The key service that wraps the tenants' keys. `file`: a key file that Tidings makes, for "
+            "development; `aws`: AWS KMS (untried there); `credential`: a master key that the platform passes to the "
+            "process as a mounted secret or a systemd credential."
         ),
     ] = "file"
     key_file: Annotated[
         Path,
         Meta(description="With `file`: made at first use, with mode 0600. Without it nothing can be read."),
     ] = Path(".tidings/tidings.key")
+    credential_file: Annotated[
+        Path | None,
+        Meta(
+            description="With `credential`: the file with the master key, 32 bytes in base64 "
+            "(`openssl rand -base64 32`), not readable for everybody. Unset: `tidings.key` in the directory that "
+            "systemd's `LoadCredential=` passes in `$CREDENTIALS_DIRECTORY`."
+        ),
+    ] = None
     kms_key_id: Annotated[
         str | None, Meta(description="With `aws`: id, ARN or alias of a symmetric KMS key.")
     ] = None
@@ -199,8 +209,17 @@ class TestingSettings(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """All of it. A section per TOML table."""
+    """All settings: what stands at the top of the file, then a section per TOML table."""
 
+    installation: Annotated[
+        Literal["development", "production"],
+        Meta(
+            description="`production` refuses what is for development: codes on the console, the key file, JWKS URLs "
+            "on this machine, unencrypted connections to engines on other machines, missing secrets, unset "
+            "`trusted_proxies` and all `[testing]` settings. `tidings dev` and `tidings engines start` set "
+            "`development` for their directory, unless you set something else."
+        ),
+    ] = "production"
     dynamo: DynamoSettings = field(default_factory=DynamoSettings)
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)

@@ -83,14 +83,32 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = False
     keep_alive_s: Annotated[
-        int, Meta(description="An idle connection is closed after this; more than the load balancer's.", ge=1)
+        int,
+        Meta(
+            description="Idle time after which a connection is closed; set it above the load balancer's. "
+            "A connection that has shown no valid credential has 5 s, unless it is from `trusted_proxies`.",
+            ge=1,
+        ),
     ] = 75
     receive_s: Annotated[
         Seconds, Meta(description="A request that is not whole after this is answered 408.")
     ] = 30.0
     max_connections: Annotated[
-        int, Meta(description="Who comes when so many are open is answered 503.", ge=1)
+        int,
+        Meta(
+            description="Maximum number of open connections. Above it the oldest idle connection without a valid "
+            "credential is closed; if there is none, the new connection receives 503.",
+            ge=1,
+        ),
     ] = 10_000
+    max_connections_per_address: Annotated[
+        int,
+        Meta(
+            description="The same for one address (IPv6: one /64). Raise it if many clients share an address; "
+            "connections from `trusted_proxies` do not count.",
+            ge=1,
+        ),
+    ] = 500
     max_body_bytes: Annotated[int, Meta(description="A larger body is refused.", ge=1_024)] = 64 * 1024
     max_body_depth: Annotated[int, Meta(description="JSON nested deeper is refused.", ge=2, le=100)] = 16
     max_body_values: Annotated[int, Meta(description="JSON with more values is refused.", ge=16)] = 4_000
@@ -104,7 +122,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         str | None,
         Meta(
-            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset: nobody's."
+            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset or `none`: nobody's."
         ),
     ] = None
     docs_root: Annotated[
@@ -136,14 +154,44 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
         Rate, Meta(description="Requests from one address; an office or a mobile network can be behind it.")
     ] = "100/s"
     address_burst: Annotated[Burst, Meta(description="At once.")] = 400
-    code_number_rate: Annotated[Rate, Meta(description="One-time codes sent to a phone number.")] = "5/h"
-    code_number_burst: Annotated[Burst, Meta(description="At once.")] = 3
-    code_address_rate: Annotated[Rate, Meta(description="One-time codes asked for from an address.")] = "30/h"
+    code_address_rate: Annotated[Rate, Meta(description="One-time codes requested from an address.")] = "30/h"
     code_address_burst: Annotated[Burst, Meta(description="At once.")] = 10
+    code_network_rate: Annotated[Rate, Meta(description="One-time codes requested from an IPv6 /48.")] = (
+        "60/h"
+    )
+    code_network_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    code_number_place_rate: Annotated[
+        Rate, Meta(description="One-time codes sent to a phone number at the request of one address.")
+    ] = "5/h"
+    code_number_place_burst: Annotated[Burst, Meta(description="At once.")] = 3
+    code_number_rate: Annotated[
+        Rate,
+        Meta(
+            description="One-time codes sent to a phone number at the request of addresses that have not logged in "
+            "with it in the last 30 days. An address that has is not counted here."
+        ),
+    ] = "20/d"
+    code_number_burst: Annotated[Burst, Meta(description="At once.")] = 10
+    code_prefix_rate: Annotated[
+        Rate, Meta(description="One-time codes sent to phone numbers that share their first seven digits.")
+    ] = "20/h"
+    code_prefix_burst: Annotated[Burst, Meta(description="At once.")] = 20
     code_tenant_rate: Annotated[
-        Rate, Meta(description="One-time codes of a tenant: the bound on what a flood of them costs.")
-    ] = "10/s"
-    code_tenant_burst: Annotated[Burst, Meta(description="At once.")] = 100
+        Rate,
+        Meta(
+            description="One-time codes of a tenant; the same again for addresses that have logged in with the number "
+            "before. Bounds what a flood costs. A tenant can have its own: `tidings tenant set --rate code=…`."
+        ),
+    ] = "100/h"
+    code_tenant_burst: Annotated[Burst, Meta(description="At once.")] = 50
+    code_installation_rate: Annotated[
+        Rate,
+        Meta(
+            description="One-time codes of all tenants; the same again for addresses that have logged in with the "
+            "number before."
+        ),
+    ] = "5000/d"
+    code_installation_burst: Annotated[Burst, Meta(description="At once.")] = 1_000
     redeem_address_rate: Annotated[
         Rate, Meta(description="Tries to log in with a code, from an address.")
     ] = "60/h"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import inspect
 
-from tidings.run.settings.load import FIELDS, SECTIONS, Key, Loaded, env_name
+from tidings.run.settings.load import FIELDS, SECTIONS, TOP, Key, Loaded, choices, dotted, env_name
 
 SOURCES = (
     "Sources, later ones win: defaults; the local engines, if `tidings engines start` runs them; "
@@ -15,9 +15,10 @@ SOURCES = (
 
 def rows(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
     """(setting, value, source) for each; secrets show as stars."""
-    for section, name in FIELDS:
-        value = getattr(getattr(loaded.settings, section), name)
-        yield f"{section}.{name}", shown(value), loaded.sources.get((section, name), "default")
+    for key in FIELDS:
+        section, name = key
+        value = getattr(getattr(loaded.settings, section) if section else loaded.settings, name)
+        yield dotted(key), shown(value), loaded.sources.get(key, "default")
 
 
 def shown(value: object) -> str:
@@ -34,6 +35,10 @@ def page() -> str:
         "Written by `tidings config doc`; a test holds this page against the code.",
         "",
         SOURCES,
+        "",
+        "## Top of the file",
+        "",
+        *_table(TOP),
     ]
     for section, struct in SECTIONS.items():
         lines += ["", f"## [{section}]", "", (struct.__doc__ or "").strip(), ""]
@@ -58,14 +63,7 @@ def _meaning(key: Key) -> str:
     info = inspect.type_info(FIELDS[key].type)
     meta = info.extra_json_schema if isinstance(info, inspect.Metadata) else None
     text = str((meta or {}).get("description", ""))
-    choices = _choices(info)
-    return f"{text} One of {choices}." if choices else text
-
-
-def _choices(info: inspect.Type) -> str:
-    inner = info.type if isinstance(info, inspect.Metadata) else info
-    options = inner.types if isinstance(inner, inspect.UnionType) else (inner,)
-    for option in options:
-        if isinstance(option, inspect.LiteralType):
-            return ", ".join(f"`{value}`" for value in option.values)
-    return ""
+    allowed = (
+        "" if isinstance(FIELDS[key].default, bool) else ", ".join(f"`{value}`" for value in choices(key))
+    )
+    return f"{text} One of {allowed}." if allowed else text

@@ -26,6 +26,7 @@ from tidings.tables.limits import (
     JOINED_AT_ONCE,
     PART_BYTES,
     PREVIEW_BYTES,
+    REACTION_DIGITS,
     REACTORS,
     SEAL_BYTES,
     SEQUENCE_DIGITS,
@@ -88,7 +89,7 @@ MESSAGE_WITH_REACTIONS = Item(
         "reaction_users": ListOf(REACTORS, Text(EMOJI_BYTES + 1 + PART_BYTES["user"])),
     },
     max_bytes=8 * 1024,
-    holds="a message and, beside it, the count per emoji and the first users who reacted",
+    holds="a message, its exact count per emoji, and up to 20 of the users who reacted",
 )
 CHANGE = Item(
     "change",
@@ -113,6 +114,14 @@ EPHEMERAL_CONTENT = Item(
     {**_BODY, "expires_at": SECONDS},
     max_bytes=5 * 1024,
     holds="the content of a message that was sent with `ttl_seconds`",
+)
+REACTION = Item(
+    "reaction",
+    KeyTemplate("{tenant}#{chat}#reactions#{sequence}"),
+    Number(REACTION_DIGITS),
+    {"sender_id": USER, "emoji": Text(EMOJI_BYTES), "created_at": TIME},
+    max_bytes=1024,
+    holds="one reaction of one user to the message at `sequence`; the sort key is a hash of user and emoji",
 )
 LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
 """Entries of the log. None of them may carry the table's TTL attribute: an entry that vanished is a hole."""
@@ -190,6 +199,7 @@ CHAT_LIST_ROW = Item(
         "last_acked_ordinal": SEQUENCE,
         "last_read_sequence": SEQUENCE,
         "read_ordinal": SEQUENCE,
+        "read_at": MS,
         "own_sequence": SEQUENCE,
         "own_ordinal": SEQUENCE,
         "joined_sequence": SEQUENCE,
@@ -204,7 +214,7 @@ CHAT_LIST_ROW = Item(
         "archived": Flag(),
         "pinned": Flag(),
         "muted_until": MS,
-        "updated_at": TIME,
+        "updated_at": MS,
     },
     max_bytes=1024,
     holds="watermarks, ordinals, the last message and flags of one chat of one user",

@@ -17,6 +17,14 @@ READ_ROWS = query(
     Role.DELIVERS,
     "All rows of a user: the chat list, and what resume compares positions with.",
 )
+READ_ROW = get(
+    "chat_list.read_row",
+    DELIVERY_STATE,
+    "user_id, chat_id",
+    Role.DELIVERS,
+    "One chat of a user: its metadata, its unread count explained.",
+    consistency=Consistency.STRONG,
+)
 MEND_ROW = update(
     "chat_list.mend_row",
     DELIVERY_STATE,

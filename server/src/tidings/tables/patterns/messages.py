@@ -5,7 +5,7 @@ A sender that keeps no position goes by key: its transactions have the row of `i
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES
-from tidings.tables.patterns.forms import Role, get, put, query, transact, update
+from tidings.tables.patterns.forms import Role, batch_write, get, put, query, transact, update
 
 APPEND = put(
     "messages.append",
@@ -34,7 +34,8 @@ APPEND_EPHEMERAL = transact(
 APPEND_CHANGE = transact(
     "messages.append_change",
     (MESSAGES, IDEMPOTENCY_KEYS),
-    "entry at head + 1 if absent; (chat_id, the message's sequence); its ephemeral content; the sender's key",
+    "entry at head + 1 if absent; (chat_id, the message's sequence); its ephemeral content, or the user's "
+    "reaction: put if absent, deleted if present; the sender's key",
     "Append an edit, redaction or reaction and change the message's row with it.",
 )
 ERASE = update(
@@ -105,6 +106,27 @@ READ_EPHEMERAL = query(
     "chat_id#ephemeral, sequence between",
     Role.DELIVERS,
     "Content of the ephemeral messages in a range; only when the range has any.",
+)
+READ_REACTION = get(
+    "messages.read_reaction",
+    MESSAGES,
+    "chat_id#reactions#sequence, hash of user and emoji",
+    Role.AUTHORISES,
+    "Whether a user has reacted to a message; only if its row names fewer users than it counts.",
+)
+LIST_REACTIONS = query(
+    "messages.list_reactions",
+    MESSAGES,
+    "chat_id#reactions#sequence",
+    Role.MAINTAINS,
+    "The reactions to a message that was redacted, to delete them.",
+)
+CLEAR_REACTIONS = batch_write(
+    "messages.clear_reactions",
+    MESSAGES,
+    "chat_id#reactions#sequence, hash of user and emoji",
+    "Delete the reactions to a message that was redacted.",
+    role=Role.MAINTAINS,
 )
 REPAIR = query(
     "messages.repair",

@@ -1,5 +1,7 @@
 """When a call is tried again, how long it waits, and when the budget says no."""
 
+import random
+
 import pytest
 
 from tidings.platform.dynamo import errors
@@ -71,6 +73,46 @@ def test_an_unanswered_try_costs_more_of_the_budget() -> None:
     spent = retries()
     granted = [spent.wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=True) for _ in range(4)]
     assert [wait is not None for wait in granted] == [True] * 3 + [False]
+
+
+CONFLICTED = errors.TransactionCancelledError(reasons=(errors.Reason(), errors.Reason("TransactionConflict")))
+THROTTLED = errors.TransactionCancelledError(
+    reasons=(errors.Reason("ThrottlingError"), errors.Reason("TransactionConflict"))
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [errors.ThrottledError(), errors.UnansweredError(), THROTTLED],
+    ids=["throttled", "silent", "both"],
+)
+def test_a_retry_that_succeeds_gives_its_cost_back(error: errors.DynamoError) -> None:
+    shared = retries()
+    for _ in range(100):
+        assert shared.wait_s(error, 1, LONG_S, is_repeatable=True) is not None
+        shared.succeed(after=error)
+    assert shared.tokens == LIMITS.budget
+
+
+@pytest.mark.parametrize("percent", [25, 40, 100])
+def test_no_call_fails_for_want_of_budget_while_every_first_retry_succeeds(percent: int) -> None:
+    chance, shared, refused = random.Random(percent), Retries(RetryLimits(), draw=lambda: 0.0), 0
+    for _ in range(5000):
+        error = errors.ThrottledError() if chance.random() * 100 < percent else None
+        if error and shared.wait_s(error, 1, LONG_S, is_repeatable=True) is None:
+            refused += 1
+            continue
+        shared.succeed(after=error)
+    assert refused == 0
+
+
+@pytest.mark.parametrize("error", [errors.ConflictError(), CONFLICTED], ids=["single", "transaction"])
+def test_a_conflict_is_no_sign_of_overload_and_costs_nothing(error: errors.DynamoError) -> None:
+    shared = retries()
+    for _ in range(100):
+        assert shared.wait_s(error, 1, LONG_S, is_repeatable=True) is not None
+    assert shared.tokens == LIMITS.budget
+    assert shared.wait_s(error, LIMITS.max_tries, LONG_S, is_repeatable=True) is None
 
 
 def test_the_budget_does_not_grow_above_its_size() -> None:

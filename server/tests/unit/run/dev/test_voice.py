@@ -32,3 +32,4 @@ def test_what_is_not_shown_is_in_the_file(tmp_path: Path, capsys: pytest.Capture
     voice.close()
     assert capsys.readouterr().out.count("request  status=200") == 1
     assert (tmp_path / "api.log").read_text().splitlines() == [LINE, REQUEST, REQUEST]
+    assert (tmp_path / "api.log").stat().st_mode & 0o777 == 0o600  # it can hold login codes

@@ -1,0 +1,69 @@
+"""The only way of commands to the terminal: stored text cannot move the cursor, draw links or break a table.
+
+A display name is whatever a user wrote. Escape sequences, characters that turn the direction of text and rich's markup
+are all text here. A test keeps other files of this folder from printing by themselves.
+"""
+
+import json
+import unicodedata
+from typing import Any, override
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_KEPT = frozenset("\n\u200d\u200c")
+"""Line feeds, and the joiners of emoji and of scripts that need them."""
+_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co"})
+"""Unicode's categories of control, format, surrogate and private characters."""
+
+
+def clean(text: str) -> str:
+    """Drop the characters that a terminal would obey instead of showing them."""
+    text = text.replace("\t", "    ")
+    return "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _DROPPED)
+
+
+def one_line(text: str) -> str:
+    return clean(text.replace("\n", " "))
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True, fg: str | None = None, dim: bool = False) -> None:
+    click.secho(clean(text), err=err, nl=nl, fg=fg, dim=dim or None)
+
+
+def echo_json(value: object) -> None:
+    """Print for programs: nothing is dropped, everything outside of ASCII is escaped."""
+    click.echo(json.dumps(msgspec.to_builtins(value), separators=(",", ":")))
+
+
+class SafeTable(Table):
+    """A table without lines whose cells are text, never markup."""
+
+    def __init__(self, *headers: str) -> None:
+        super().__init__(*headers, show_header=bool(headers), box=None, pad_edge=False)
+
+    @override
+    def add_row(self, *cells: str, style: str | None = None, **_: Any) -> None:  # type: ignore[override]
+        super().add_row(*(Text(one_line(cell)) for cell in cells), style=style)
+
+
+class SafeConsole(Console):
+    """Print text, tables and progress; what is stored in them stays text."""
+
+    def __init__(self, *, soft_wrap: bool = False, stderr: bool = False) -> None:
+        super().__init__(soft_wrap=soft_wrap, stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    @override
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*map(_safe, objects), **options)
+
+
+def _safe(printed: object) -> object:
+    """A text with characters to drop loses its styles with them: their places would no longer be right."""
+    text = Text(printed) if isinstance(printed, str) else printed
+    if isinstance(text, Text) and clean(text.plain) != text.plain:
+        return Text(clean(text.plain))
+    return text

@@ -1,0 +1,92 @@
+"""One shard of a Redis Cluster is silent for longer than a lease: who is on the others does not notice."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from fixtures.engines import Space
+from fixtures.loops import until
+from fixtures.post import WITHIN_S, Here, Post, Screen, posted
+from fixtures.redis_cluster import Servers
+from fixtures.stage import Stage
+from fixtures.tables import REGION, Tables
+
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.platform.dynamo.opening import open_client
+
+
+async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
+    cluster: Servers,
+    tables_local: Tables,
+    space: Space,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For longer than a lease. The gateway's own channel and the chats' marks are on shards that answer."""
+    monkeypatch.setattr("fixtures.post.LEASE_S", 3.0)
+    quick = {"timeout_s": 0.4, "connect_s": 0.4, "notice_s": 0.8, "confirm_s": 0.5}
+    options = replace(cluster.options, key_prefix=space.key_prefix, **quick)  # type: ignore[arg-type]
+    async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
+        stage = Stage(client, space.tenant, tmp_path / "tidings.key")
+        async with posted(stage, options) as post:
+            here = await post.gateway()
+            keys = post.routes._redis.keys
+            home = cluster.owner(keys.key("_system", here.id, "push"))
+            frozen = cluster.other(home)
+
+            def is_on_frozen(*parts: str) -> bool:
+                return cluster.owner(keys.key(stage.tenant, *parts)) is frozen
+
+            names = [UserId(f"user-{n}") for n in range(40)]
+            theirs = [name for name in names if is_on_frozen(name, "routes")]
+            others = [name for name in names if name not in theirs]
+            near = await heard_chat(post, others[0], others[1:], is_on_frozen)
+            far = await heard_chat(post, theirs[0], others[1:], is_on_frozen)
+            screens = {name: await here.live(name) for name in (near.other, far.other, others[0], theirs[0])}
+            epochs = {name: here.seat(name).epoch for name in screens}
+            frozen.freeze()
+            last = await held_up(post, here, near, screens[near.other])
+            late = await post.say(far.chat, far.other, "to one on the frozen shard")
+            assert late not in screens[theirs[0]].sequences(far.chat)
+            await until(lambda: late in screens[far.other].sequences(far.chat), WITHIN_S)
+            frozen.thaw()
+            async with asyncio.timeout(WITHIN_S):
+                while late not in screens[theirs[0]].sequences(far.chat):
+                    await here.routed.leases.beat()
+                    await asyncio.sleep(0.05)
+            healthy = (near.other, far.other, others[0])
+            assert {name: here.seat(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
+            assert post.unreached == [], "nobody was taken to be away"
+            assert screens[near.other].sequences(near.chat)[-1] == last
+
+
+class _Pair(NamedTuple):
+    chat: ChatKey
+    other: UserId
+
+
+async def heard_chat(
+    post: Post, one: UserId, others: Sequence[UserId], is_on_frozen: Callable[[str, str], bool]
+) -> _Pair:
+    """A direct chat whose mark is on a shard that answers."""
+    for other in others:
+        chat = await post.stage.manage.direct(post.stage.tenant, one, other)
+        if not is_on_frozen(chat.chat, "handled"):
+            await post.deliver()
+            return _Pair(chat, other)
+    raise AssertionError("no chat is on another shard")
+
+
+async def held_up(post: Post, here: Here, near: _Pair, screen: Screen) -> int:
+    """Heartbeats and messages for two leases. Everything arrives; the route is there all the time."""
+    began = asyncio.get_running_loop().time()
+    last = 0
+    while asyncio.get_running_loop().time() - began < 6:
+        await here.routed.leases.beat()
+        last = await post.say(near.chat, near.other, "on healthy shards")
+        await until(lambda n=last: n in screen.sequences(near.chat), WITHIN_S)  # type: ignore[misc]
+        assert (await post.routes.of(post.stage.tenant, [near.other])).found
+    return last

@@ -1,0 +1,101 @@
+"""Compare what an honest client of another tenant sees during an attack with what it sees without.
+
+An attack is a function in a subprocess at nice 19. A control run burns the same CPU at the same niceness and does
+nothing else, so that the comparison shows what the attack does to the server rather than to the machine.
+
+    outcome = await withstand(Attack(rest.heads, {"port": api.api_port}), honest)
+
+`honest` sends one request and raises if it is refused. Every refusal fails the test. A slow median fails only if it
+is slow in each of `TRIES` rounds: other processes on the machine can slow one round, a working attack slows all.
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from e2e.attacks import child
+
+SECONDS = 3.0
+TRIES = 3
+SLOWER = 2.0
+_TESTS = Path(__file__).parents[2]
+
+type Honest = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """`run(seconds, **given)` of an importable module. It must be bounded in time, and returns what it achieved."""
+
+    run: Callable[..., object]
+    given: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = SECONDS
+    pause_s: float = 0.01
+    """Of the honest client between two requests."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """`achieved` is what the attack returned; the latencies are those of the honest client."""
+
+    achieved: Any
+    cpu_s: float
+    latencies_s: list[float]
+
+    @property
+    def p50_s(self) -> float:
+        return statistics.median(self.latencies_s)
+
+
+async def withstand(attack: Attack, honest: Honest) -> Round:
+    """Attack, and return the round in which the honest client's median stayed within `SLOWER` of the control."""
+    await honest()  # connections, caches and keys are warm in both runs
+    told = []
+    for _ in range(TRIES):
+        attacked = await _round(attack, honest)
+        given = {"cpu_s": attacked.cpu_s}
+        control = await _round(Attack(child.burn, given, attack.seconds, attack.pause_s), honest)
+        if attacked.p50_s <= SLOWER * control.p50_s:
+            return attacked
+        told.append(f"{attacked.p50_s * 1000:.1f} ms under attack, {control.p50_s * 1000:.1f} ms without")
+    raise AssertionError(f"the honest client was slowed down: {'; '.join(told)}")
+
+
+async def _round(attack: Attack, honest: Honest) -> Round:
+    name = f"{attack.run.__module__}:{attack.run.__name__}"
+    command = ["nice", "-n", "19", sys.executable, "-m", "e2e.attacks.child", name]
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        *(json.dumps(dict(attack.given)), str(attack.seconds)),
+        cwd=_TESTS,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout
+    try:
+        assert await process.stdout.readline() == child.BEGUN
+        ended = asyncio.ensure_future(process.communicate())
+        latencies = await _measured(honest, ended, attack.pause_s)
+        output, _ = await ended
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, f"the attack {name} failed by itself"
+    result = json.loads(output)
+    return Round(result["achieved"], result["cpu_s"], latencies)
+
+
+async def _measured(honest: Honest, until: "asyncio.Future[Any]", pause_s: float) -> list[float]:
+    latencies: list[float] = []
+    while not until.done() or not latencies:
+        began = time.perf_counter()
+        await honest()
+        latencies.append(time.perf_counter() - began)
+        await asyncio.sleep(pause_s)
+    return latencies

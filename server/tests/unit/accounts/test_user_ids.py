@@ -1,0 +1,95 @@
+"""One rule for ids of users: whoever can be admitted can be named by every route, frame field and command."""
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import Meta
+from pydantic import TypeAdapter, ValidationError
+
+from tidings.accounts.claims import read_claims
+from tidings.accounts.refusals import RefusedError
+from tidings.accounts.rules import check_device_id, check_user_id
+from tidings.api.app import described
+from tidings.api.schemas.ids import USER_ID, UserInPath
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import USER_ID as PATTERN
+from tidings.kernel.ids import TenantId
+from tidings.tables.items.chat import user_key
+from tidings.wire import fields
+
+_IN_PATH: TypeAdapter[str] = TypeAdapter(UserInPath)
+_ANY = st.text(max_size=70) | st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7F), max_size=66)
+
+
+def _is(check: Any, text: str, *errors: type[Exception]) -> bool:
+    try:
+        check(text)
+    except errors:
+        return False
+    return True
+
+
+def _sub(name: str) -> Any:
+    return lambda text: read_claims({"tenant": "acme", "sub": "anna", "aud": "x", "exp": 1, name: text})
+
+
+@given(_ANY)
+@example("Max Müller")
+@example("max mustermann")
+@example("max/../anna")
+@example("a\nb")
+@example("a\n")
+@example("a\0b")
+@example(".")
+@example("..")
+@example("...")
+@example(".a")
+@example("..-")
+@example("auth0|65f")
+@example("a@b.example")
+@example("+4915112345678")
+@example("x" * 64)
+@example("x" * 65)
+@example("a#b")
+@example("a*")
+def test_every_entry_point_takes_the_same_ids(text: str) -> None:
+    taken = {
+        "sub": _is(_sub("sub"), text, RefusedError),
+        "device": _is(_sub("device"), text, RefusedError),
+        "field": _is(USER_ID.validate_python, text, ValidationError),
+        "path": _is(_IN_PATH.validate_python, text, ValidationError),
+        "frame": _is(lambda t: msgspec.convert(t, fields.UserName), text, msgspec.ValidationError),
+        "frame device": _is(lambda t: msgspec.convert(t, fields.DeviceName), text, msgspec.ValidationError),
+        "created": _is(check_user_id, text, TidingsError),
+        "logged in": _is(check_device_id, text, TidingsError),
+    }
+    assert len(set(taken.values())) == 1, taken
+    if taken["sub"]:
+        assert user_key(TenantId("acme"), check_user_id(text))  # it can be part of a key
+
+
+@pytest.mark.parametrize("text", ["Max Müller", "max/../anna", "a\nb", "a\0b", "..", "."])
+def test_ids_that_no_path_can_carry_are_not_admitted(text: str) -> None:
+    with pytest.raises(RefusedError):
+        _sub("sub")(text)
+
+
+def test_every_route_that_names_a_user_has_the_one_pattern() -> None:
+    named = [
+        parameter["schema"]
+        for methods in described().openapi()["paths"].values()
+        for operation in methods.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "path" and parameter["name"] == "user"
+    ]
+    assert len(named) > 8
+    assert {schema["pattern"] for schema in named} == {PATTERN}
+
+
+def test_every_frame_field_that_names_a_user_has_the_one_pattern() -> None:
+    (meta,) = [each for each in get_args(fields.UserName) if isinstance(each, Meta)]
+    assert meta.pattern is not None
+    assert meta.pattern.startswith(PATTERN)
