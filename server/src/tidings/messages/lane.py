@@ -15,8 +15,8 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Appended, BesideAt, Entry, Proposal, Refusal
-from tidings.messages.past import NOTHING_READ, Past, PastKeys
+from tidings.messages.model import NOTHING_READ, Appended, BesideAt, Entry, Past, Proposal, Refusal
+from tidings.messages.past import PastKeys
 from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome
 from tidings.messages.rules import (
     ADMITTED,

@@ -8,12 +8,12 @@ chat costs one read.
 import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Seen, SendKey
+from tidings.messages.model import Past, Seen, SendKey
 
 if TYPE_CHECKING:
     from tidings.messages.ports import Log
@@ -22,16 +22,6 @@ WINDOW_S: Final = 60.0
 ENTRIES_PER_WINDOW: Final = 10_000
 """Of one user: ten chats whose `after` is as far back as it may be."""
 USERS_KEPT = 64
-
-
-class Past(NamedTuple):
-    """What was read for one proposal: whether its key stands at or below `up_to`, above its `after`."""
-
-    up_to: int
-    seen: Seen | None
-
-
-NOTHING_READ: Final = Past(0, None)
 
 
 @dataclass(slots=True)

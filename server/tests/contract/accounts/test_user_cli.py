@@ -11,8 +11,10 @@ from fixtures.engines import Space
 from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, file_rows
 from fixtures.tables import REGION, Tables
 
+from tidings.accounts.records import Device
 from tidings.kernel.clock import time_text
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceId
 from tidings.run.cli import tidings
 
 
@@ -158,12 +160,13 @@ def test_sessions_are_listed_and_ended(open_door: OpenDoor, space: Space, tmp_pa
     async def log_in_three_times() -> str:
         async with open_door() as door:
             door.session_rows._rows = file_rows(door.client, tmp_path)
-            users = [(await door.log_in()).user.user for _ in range(3)]
+            devices = [Device(id=DeviceId(f"laptop-{n}"), name="Anna's laptop") for n in range(3)]
+            users = [(await door.log_in(device=device)).user.user for device in devices]
             return users[0]
 
     user = asyncio.run(log_in_three_times())
     listed = json.loads(typed("sessions", space.tenant, user, "--json").stdout)
-    assert [session["device"] for session in listed] == ["laptop"] * 3
+    assert sorted(session["device"] for session in listed) == ["laptop-0", "laptop-1", "laptop-2"]
     assert all("hash" not in name for session in listed for name in session)
     assert "Anna's laptop" in typed("sessions", space.tenant, user).output
     one = listed[0]["session"]
