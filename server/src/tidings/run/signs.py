@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
-from tidings.accounts.store.users import DynamoUsers
+from tidings.accounts.store.users import DynamoUserReader
 from tidings.chats.store import DynamoRows
 from tidings.delivery.rules import is_member
 from tidings.delivery.store import DynamoLists, DynamoWatermarks
@@ -34,7 +34,7 @@ class Acquaintances:
     """Who may see whom, out of the rows of users, blocks and chats."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
-        self._users = DynamoUsers(client)
+        self._users = DynamoUserReader(client)
         self._rows = DynamoRows(client, clock)
         self._lists = DynamoLists(client)
 
