@@ -63,6 +63,27 @@ async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client:
         assert "no answer for" in redis.health().words
 
 
+@pytest.mark.parametrize("servers", ["valkey", "valkey-cluster"], indirect=True)
+async def test_a_subscription_fails_at_once_where_its_node_does_not_answer(
+    own_servers: Servers, client: Client
+) -> None:
+    """At this node alone: whoever waits for it holds up what comes next, here for a minute."""
+    async with client(own_servers.options, confirm_s=60.0, **QUICK) as redis:
+        keys = [redis.keys.key("acme", f"user-{n}", "chat") for n in range(50)]
+        stopped = own_servers.owner(keys[0])
+        elsewhere = [key for key in keys if own_servers.owner(key) is not stopped]
+        assert bool(elsewhere) == own_servers.is_cluster
+        stopped.kill()
+        await until(lambda: f":{stopped.port}: connection refused" in redis.health().words)
+        async with asyncio.timeout(30):
+            with pytest.raises(UnreachableError, match="connection refused"):
+                await redis.subscribe(keys[0], Recorder())
+            for key in elsewhere[:1]:
+                assert (await redis.subscribe(key, Recorder())).is_standing
+        await asyncio.to_thread(own_servers.mend)
+        assert (await eventually(lambda: redis.subscribe(keys[0], Recorder()), RedisError)).is_standing
+
+
 @pytest.mark.parametrize("servers", ["valkey", "redis-cluster"], indirect=True)
 async def test_a_wrong_is_cluster_is_named(servers: Servers, client: Client) -> None:
     wrong = replace(servers.options, is_cluster=not servers.is_cluster)

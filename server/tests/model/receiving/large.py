@@ -3,8 +3,9 @@
 One gateway with up to two devices of members; the worker of the chat's partition raises the counter and publishes
 once. What a gateway asks of Redis goes through one connection in order: subscribe, unsubscribe when its last device
 has gone, subscribe again; confirmations come back in order. Redis may lose the subscription, with everything under
-way in that connection; the gateway notices later, asks again, and every device resumes. The gateway may die: then
-its devices come to another that has not subscribed yet.
+way in that connection; the gateway notices later and asks again. Devices that come meanwhile do not wait. Once the
+subscription is confirmed, the gateway compares every device with the counter: a live one gets what it lacks, for one
+that resumes the counter is noted. The gateway may die: then its devices come to another that has not subscribed yet.
 
 Bounds: entries, devices and faults of the scene.
 
@@ -37,8 +38,11 @@ class Mutant(StrEnum):
     ANY_CONFIRMATION = "a confirmation counts whichever subscription it was for"
     WEAK_READ = "the counter is read with eventual consistency"
     BUFFER_DROPPED = "the buffer is not replayed"
-    LOST_UNNOTICED = "a subscription that was lost is asked for again, and no device resumes"
-    LOST_UNCONFIRMED = "a subscription was lost: devices resume before the new one is confirmed"
+    LOST_UNNOTICED = "a subscription that was lost is asked for again, and no device is compared"
+    LOST_UNCONFIRMED = "a subscription was lost: devices are compared before the new one is confirmed"
+    LOST_SKIPS_RESUMING = (
+        "a subscription that was lost is confirmed again, and only live devices are compared"
+    )
     LATE_UNSUBSCRIBE = "a gateway unsubscribes although a device has come meanwhile"
 
 
@@ -73,6 +77,7 @@ class Device(NamedTuple):
 class Channel(NamedTuple):
     """The gateway's connection to Redis. `wanted` is the number of its subscription, 0 for none, of those `asked_for`; `asked` and `confirmed` are
     under way there and back; `is_on` is what Redis knows, `is_sure` and `is_broken` what the gateway could.
+    `is_owed`: it was lost, and devices are to be compared once it is confirmed.
     """
 
     wanted: int = 0
@@ -82,6 +87,7 @@ class Channel(NamedTuple):
     is_on: bool = False
     is_sure: bool = False
     is_broken: bool = False
+    is_owed: bool = False
 
 
 class Work(NamedTuple):
@@ -130,7 +136,7 @@ class Large:
             yield from self._reads(state, d, device, CONFIRMED)
         elif phase == INSTALLED or (phase == CONFIRMED and self.mutant is Mutant.COUNTER_FIRST):
             yield from self._subscribes(state, d, device)
-        elif phase == WAITING and state.channel.is_sure:
+        elif phase == WAITING and (state.channel.is_sure or state.channel.is_owed):
             after = READ if self.mutant is Mutant.COUNTER_FIRST else CONFIRMED
             yield ("device", d, "waited long enough"), _with(state, d, device._replace(phase=after))
         elif phase == CONFIRMED:
@@ -181,6 +187,8 @@ class Large:
             is_sure = channel.is_sure or (counts and channel.wanted > 0)
             after = channel._replace(confirmed=tuple(others), is_sure=is_sure)
             yield ("subscription", number, "is confirmed"), state._replace(channel=after)
+        if channel.is_owed and (channel.is_sure or self.mutant is Mutant.LOST_UNCONFIRMED):
+            yield ("devices are compared with the counter", state.counter), self._compared(state)
         if channel.wanted and all(device.phase == AWAY for device in state.devices):
             yield ("the gateway unsubscribes",), state._replace(channel=_left(channel))
         if self.mutant is Mutant.LATE_UNSUBSCRIBE and channel.is_sure and state.left.drops < self.scene.drops:
@@ -188,15 +196,16 @@ class Large:
             yield ("the gateway unsubscribes, too late",), state._replace(channel=forgotten)
 
     def _noticed(self, state: State) -> State:
-        """Every device on it resumes: it buffers, waits for the confirmation, and reads the counter again."""
         fresh = Channel(asked_for=state.channel.asked_for)
-        is_needed = any(device.phase > INSTALLED for device in state.devices)
-        again = state._replace(channel=_asked(fresh) if is_needed else fresh)
-        if self.mutant is Mutant.LOST_UNNOTICED:
-            return again
-        back = CONFIRMED if self.mutant is Mutant.LOST_UNCONFIRMED else WAITING
-        devices = tuple(d._replace(phase=back, target=0) if d.phase > INSTALLED else d for d in state.devices)
-        return again._replace(devices=devices)
+        if not any(device.phase > INSTALLED for device in state.devices):
+            return state._replace(channel=fresh)
+        is_owed = self.mutant is not Mutant.LOST_UNNOTICED
+        return state._replace(channel=_asked(fresh)._replace(is_owed=is_owed))
+
+    def _compared(self, state: State) -> State:
+        """A device that resumes may have read the counter while nothing was heard."""
+        state = state._replace(channel=state.channel._replace(is_owed=False))
+        return self._heard(state, state.counter, is_noted=self.mutant is not Mutant.LOST_SKIPS_RESUMING)
 
     def _worker(self, state: State) -> Steps:
         if state.work is None and state.offset < self.scene.entries:
@@ -222,12 +231,13 @@ class Large:
         return ("commits the offset", work.n), None, state._replace(offset=offset)
 
     def _published(self, state: State, n: int) -> State:
-        if not state.channel.is_on:
-            return state
+        return self._heard(state, n) if state.channel.is_on else state
+
+    def _heard(self, state: State, n: int, *, is_noted: bool = True) -> State:
         for d, device in enumerate(state.devices):
             if device.phase == LIVE:
                 state = self._sent(state, d, device, range(device.position + 1, n + 1))
-            elif device.phase != AWAY:
+            elif device.phase != AWAY and is_noted:
                 kept = device._replace(buffer=tuple(sorted({*device.buffer, n})))
                 state = _with(state, d, kept)
         return state
@@ -280,7 +290,7 @@ def _asked(channel: Channel) -> Channel:
 
 def _left(channel: Channel) -> Channel:
     asked = (*channel.asked, (UNSUBSCRIBE, channel.wanted))
-    return channel._replace(wanted=0, asked=asked, is_sure=False)
+    return channel._replace(wanted=0, asked=asked, is_sure=False, is_owed=False)
 
 
 def _with(state: State, d: int, device: Device) -> State:

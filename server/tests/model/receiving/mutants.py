@@ -158,6 +158,7 @@ SAID = (
         Break(Small.SILENCE_UNCONFIRMED, SILENT, Promise.ARRIVED),
         Break(Large.LOST_UNNOTICED, CHANNEL_LOST, Promise.ARRIVED),
         Break(Large.LOST_UNCONFIRMED, CHANNEL_LOST, Promise.ARRIVED),
+        Break(Large.LOST_SKIPS_RESUMING, CHANNEL_LOST, Promise.ARRIVED),
     ),
     Rule(
         "A device has its own position; `delivered` is the furthest device and serves ticks only.",

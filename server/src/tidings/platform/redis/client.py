@@ -116,7 +116,12 @@ class Redis:
         return count if isinstance(count, int) else 0
 
     async def subscribe(self, channel: Key, sink: Sink) -> Subscription:
-        """Returns after the server has confirmed. Comes back by itself after a loss, and says so."""
+        """Subscribe, and return after the server has confirmed it.
+
+        Raise `UnreachableError` at once where the channel's node is known not to answer, else after `confirm_s`. A
+        subscription that was confirmed comes back by itself after a loss, and says so.
+        """
+        self._subscriptions.check(channel)
         subscription = self._subscriptions.add(channel, sink)
         await subscription.confirmed()
         return subscription

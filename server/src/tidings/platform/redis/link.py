@@ -97,15 +97,17 @@ class Link:
 
     def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Reply]:
         """Before the first try to connect has failed commands wait; after it they are refused at once."""
-        if self._pipeline is None:
-            raise UnreachableError(str(self._failure))
-        return self._pipeline.submit(frame, deadline)
+        return self._open_pipeline().submit(frame, deadline)
 
     def submit_fenced(self, frame: bytes) -> asyncio.Future[Reply]:
         return self._open_pipeline().submit_fenced(frame, PING)
 
     def answer_by_push(self, push: Push) -> asyncio.Future[Reply]:
         return self._open_pipeline().answer_by_push(push)
+
+    def check(self) -> None:
+        """Raise `UnreachableError` if the last attempt to connect failed, as a command would."""
+        self._open_pipeline()
 
     async def settled(self) -> None:
         """Wait for the first connection; raises what the first try met."""

@@ -8,7 +8,7 @@ import asyncio
 
 from tidings.platform.redis.errors import Address, MovedError
 from tidings.platform.redis.events import Sink
-from tidings.platform.redis.keys import Key
+from tidings.platform.redis.keys import Key, slot
 from tidings.platform.redis.listener import Listener
 from tidings.platform.redis.nodes import Nodes
 from tidings.platform.redis.options import Options
@@ -38,6 +38,14 @@ class Subscriptions:
         self._all[channel] = subscription
         self._place(subscription)
         return subscription
+
+    def check(self, channel: Key) -> None:
+        """Raise `UnreachableError` if the channel's node is known not to answer."""
+        owner = self.nodes.owner(slot(channel))
+        if owner is not None:
+            self.nodes.at(owner).check()
+            if listener := self._listeners.get(owner):
+                listener.link.check()
 
     def relocate(self) -> None:
         """The map was read: bring everybody to where he belongs by it."""
