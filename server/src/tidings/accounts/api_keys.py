@@ -2,6 +2,8 @@
 
 `tidings_sk.<tenant>.<key id>.<secret>`. Of the secret only a SHA-256 is stored: it is 32 random bytes, so there is
 nothing to guess and nothing that a slow hash would protect. A revoked key stops working within `Keep.fresh_s`.
+
+The last use of a key is written at most once an hour, so it may be an hour behind.
 """
 
 import hashlib
@@ -9,6 +11,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
@@ -26,6 +29,8 @@ PREFIX = "tidings_sk."
 KEEP = Keep(fresh_s=10.0, outage_s=60.0)
 SECRET_BYTES = 32
 NAME_CHARACTERS = 32
+USE_S = 3600
+"""The last use of a key is written again after this."""
 _FORM = re.compile(r"tidings_sk\.([a-z0-9-]{1,32})\.([0-9A-Z]{26})\.([A-Za-z0-9_-]{43})")
 
 
@@ -43,6 +48,8 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     secret_hash: bytes
     created_at_ms: int
     revoked_at_ms: int | None = None
+    expires_at_ms: int | None = None
+    last_used_at_ms: int | None = None
 
 
 class Issued(NamedTuple):
@@ -71,6 +78,10 @@ class ApiKeyStore(Protocol):
         """Safe to repeat: the first time stands. False: there is no such key."""
         ...
 
+    async def use(self, name: ApiKeyName, at_ms: int, before_ms: int, /) -> None:
+        """Set the last use of an existing key to `at_ms`, if the stored one is earlier than `before_ms`; atomic."""
+        ...
+
 
 class ApiKeys:
     """Belongs to the event loop that it is used in."""
@@ -79,27 +90,35 @@ class ApiKeys:
         self._store = store
         self._clock = clock
         self._kept: Cache[ApiKeyName, ApiKey] = Cache(store.find, clock, keep)
+        # Remembers keys whose use this process tried to write, so that it tries once in `USE_S` and key.
+        self._used: Cache[ApiKeyName, int] = Cache(self._use, clock, Keep(fresh_s=USE_S))
 
-    async def issue(self, tenant: TenantId, title: str, scopes: Iterable[Scope]) -> Issued:
+    async def issue(
+        self, tenant: TenantId, title: str, scopes: Iterable[Scope], life_s: int | None = None
+    ) -> Issued:
+        """Issue a key that expires after `life_s`; None: it does not expire."""
         _check_title(title)
+        now_ms = self._clock.now_ms()
         name, secret = ApiKeyName(tenant, new_ulid()), secrets.token_urlsafe(SECRET_BYTES)
         key = ApiKey(
             name=name,
             title=title,
             scopes=frozenset(scopes),
             secret_hash=_hash(secret),
-            created_at_ms=self._clock.now_ms(),
+            created_at_ms=now_ms,
+            expires_at_ms=None if life_s is None else now_ms + life_s * 1000,
         )
         await self._store.add(key)
         record(SecurityEventKind.API_KEY_ISSUED, tenant=tenant, subject=name.key, reason=title)
         return Issued(key, Secret(f"{PREFIX}{name.tenant}.{name.key}.{secret}"))
 
     async def rotate(self, name: ApiKeyName) -> Issued:
-        """A new one with the same title and scopes. The old one goes on until it is revoked: no request is lost."""
+        """Issue a key with the same title, scopes and length of life. The old key works until it is revoked."""
         old = await self._store.find(name)
         if old is None or old.revoked_at_ms is not None:
             raise _no_such_key(name)
-        return await self.issue(name.tenant, old.title, old.scopes)
+        life_s = None if old.expires_at_ms is None else (old.expires_at_ms - old.created_at_ms) // 1000
+        return await self.issue(name.tenant, old.title, old.scopes, life_s)
 
     async def list(self, tenant: TenantId) -> Sequence[ApiKey]:
         return await self._store.list(tenant)
@@ -111,13 +130,19 @@ class ApiKeys:
         self._kept.forget(name)
 
     async def verify(self, text: str) -> Principal:
+        """Verify a key that a request presents, and record its use."""
         try:
-            return await self.examine(text)
+            key = await self._examine(text)
         except RefusedError as refused:
             raise refusal(refused) from refused
+        await self._used.get(key.name)
+        return _principal(key)
 
     async def examine(self, text: str) -> Principal:
-        """Raises `RefusedError`, which says why."""
+        """Verify a key without recording a use. Raises `RefusedError`, which says why."""
+        return _principal(await self._examine(text))
+
+    async def _examine(self, text: str) -> ApiKey:
         form = _FORM.fullmatch(text)
         if form is None:
             raise RefusedError(f"an API key has the form {PREFIX}<tenant>.<key id>.<secret>, this has not")
@@ -129,7 +154,20 @@ class ApiKeys:
             raise RefusedError(f"the secret is not that of API key {key_id}")
         if key.revoked_at_ms is not None:
             raise RefusedError(f"API key {key_id} was revoked")
-        return Principal(tenant=key.name.tenant, scopes=key.scopes)
+        if key.expires_at_ms is not None and key.expires_at_ms <= self._clock.now_ms():
+            raise RefusedError(f"API key {key_id} expired", is_over=True)
+        return key
+
+    async def _use(self, name: ApiKeyName) -> int:
+        """Write the use, unless another process did within `USE_S`. Best effort: a failed write refuses nobody."""
+        now_ms = self._clock.now_ms()
+        with suppress(TidingsError):
+            await self._store.use(name, now_ms, now_ms - USE_S * 1000)
+        return now_ms
+
+
+def _principal(key: ApiKey) -> Principal:
+    return Principal(tenant=key.name.tenant, scopes=key.scopes)
 
 
 def _hash(secret: str) -> bytes:

@@ -105,6 +105,24 @@ async def test_a_revocation_stands_and_its_first_time_too(opened: Opened, tenant
         assert await stores.api_keys.find(key.name) == replace(key, revoked_at_ms=AT_MS + 1)
 
 
+async def test_an_api_key_keeps_its_expiry_and_its_last_use_and_is_revoked_after_it(
+    opened: Opened, tenant: TenantId
+) -> None:
+    async with opened() as stores:
+        key = replace(api_key(tenant, Scope.USERS), expires_at_ms=AT_MS + 90)
+        await stores.api_keys.use(key.name, AT_MS, AT_MS)
+        assert await stores.api_keys.find(key.name) is None
+        await stores.api_keys.add(key)
+        await stores.api_keys.use(key.name, AT_MS + 5, AT_MS)
+        await stores.api_keys.use(key.name, AT_MS + 6, AT_MS + 5)
+        used = replace(key, last_used_at_ms=AT_MS + 5)
+        assert await stores.api_keys.find(key.name) == used
+        await stores.api_keys.use(key.name, AT_MS + 7, AT_MS + 6)
+        assert await stores.api_keys.revoke(key.name, AT_MS + 8)
+        ended = replace(key, last_used_at_ms=AT_MS + 7, revoked_at_ms=AT_MS + 8)
+        assert list(await stores.api_keys.list(tenant)) == [ended]
+
+
 async def test_a_list_of_api_keys_is_the_tenants_own(opened: Opened, tenant: TenantId) -> None:
     async with opened() as stores:
         keys = [api_key(tenant) for _ in range(3)]
@@ -209,6 +227,7 @@ async def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
             api_keys.find(key.name),
             api_keys.list(name),
             api_keys.revoke(key.name, 0),
+            api_keys.use(key.name, 0, 0),
             signing_keys.list(name),
             signing_keys.add(signing_key(name)),
             signing_keys.retire(signing_key(name), 0),

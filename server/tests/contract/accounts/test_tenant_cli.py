@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,21 @@ def test_an_api_key_is_issued_shown_once_rotated_and_revoked(run: Run, tenant: s
     listed = run("tenant", "api-key", "list", tenant).stdout
     assert key_id in listed
     assert secret not in listed
+
+
+def test_an_api_key_is_issued_with_an_expiry_that_the_list_shows(
+    run: Run, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    new = ("tenant", "api-key", "new", tenant, "--name", "ci", "--scope", "users")
+    key_id = run(*new, "--expires", "90d").stdout.split(".")[2]
+    shown = run("tenant", "api-key", "list", tenant).stdout
+    assert "expires" in shown
+    assert "last used" in shown
+    line = next(line for line in shown.splitlines() if key_id in line)
+    issued, expires = (datetime.fromisoformat(time) for time in re.findall(r"\d{4}-\S+Z", line))
+    assert expires - issued == timedelta(days=90)
+    assert run(*new, "--expires", "0d").exit_code == 2
 
 
 def test_the_exact_reason_is_told_to_an_operator(run: Run, tenant: str) -> None:

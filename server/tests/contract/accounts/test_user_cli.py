@@ -143,6 +143,33 @@ def test_a_tenant_that_does_not_exist_is_named() -> None:
         assert failed.message == "There is no tenant nope."
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inbox", "send", "nope", "news", "--to", "anna", "--message", "{}"),
+        ("inbox", "show", "nope", "news"),
+        ("job", "watch", "nope", "0" * 26),
+        ("job", "cancel", "nope", "0" * 26),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
+    words: tuple[str, ...], space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a tenant that exists, the same command names the inbox or the job."""
+    monkeypatch.setenv(
+        "TIDINGS_KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:9"
+    )  # nothing is published, so neither is asked
+    monkeypatch.setenv("TIDINGS_REDIS_URL", "redis://127.0.0.1:9/0")
+    failed = CliRunner().invoke(tidings, words).exception
+    assert isinstance(failed, TidingsError)
+    assert failed.message == "There is no tenant nope."
+    CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
+    there = [space.tenant if word == "nope" else word for word in words]
+    wanted = Code.INBOX_NOT_FOUND if words[0] == "inbox" else Code.JOB_NOT_FOUND
+    assert fails_with(CliRunner().invoke(tidings, there)) is wanted
+
+
 def test_what_is_wrong_is_said(space: Space) -> None:
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)

@@ -5,7 +5,7 @@ import pytest
 from fixtures.memory_accounts import MemoryApiKeyStore
 from fixtures.memory_keys import TurnedClock
 
-from tidings.accounts.api_keys import KEEP, ApiKeyName, ApiKeys, Issued
+from tidings.accounts.api_keys import KEEP, USE_S, ApiKeyName, ApiKeys, Issued
 from tidings.accounts.model import Principal, Scope
 from tidings.accounts.refusals import RefusedError
 from tidings.kernel.errors import Code, TidingsError
@@ -151,6 +151,48 @@ async def test_what_is_not_there_or_was_revoked_is_not_rotated_and_what_is_not_t
         with pytest.raises(TidingsError) as caught:
             await asking
         assert caught.value.code is Code.REQUEST_INVALID
+
+
+async def test_a_key_expires_when_it_was_issued_to_and_its_successor_lives_as_long(world: World) -> None:
+    issued = await world.keys.issue(ACME, "backend", [Scope.USERS], life_s=90 * 86_400)
+    text = issued.text.reveal()
+    world.clock.now_s += 90 * 86_400 - 1
+    await world.keys.verify(text)
+    successor = await world.keys.rotate(issued.key.name)
+    world.clock.now_s += 1
+    assert "expired" in await world.why_not(text)
+    with pytest.raises(TidingsError) as caught:
+        await world.keys.verify(text)
+    assert caught.value.code is Code.CREDENTIAL_EXPIRED
+    world.clock.now_s += 90 * 86_400 - 2
+    await world.keys.verify(successor.text.reveal())
+    world.clock.now_s += 1
+    assert "expired" in await world.why_not(successor.text.reveal())
+
+
+async def test_the_last_use_of_a_key_is_written_once_an_hour_by_all_processes(world: World) -> None:
+    issued = await world.issue()
+    text, elsewhere = issued.text.reveal(), world.process()
+    for hour in range(2):
+        for _ in range(20):
+            await world.keys.verify(text)
+            await elsewhere.verify(text)
+            world.clock.now_s += 60
+        assert world.store.uses == hour + 1
+        world.clock.now_s += USE_S
+    used_at_ms = (await world.keys.list(ACME))[0].last_used_at_ms
+    assert used_at_ms is not None
+    assert world.clock.now_ms() - used_at_ms < 2 * USE_S * 1000
+
+
+async def test_an_operators_look_at_a_key_is_no_use_and_a_failed_write_refuses_nobody(world: World) -> None:
+    text = (await world.issue()).text.reveal()
+    await world.keys.examine(text)
+    assert (world.store.uses, world.store.use_calls) == (0, 0)
+    world.store.is_down = True
+    for _ in range(20):
+        await world.keys.verify(text)
+    assert world.store.use_calls == 1
 
 
 @pytest.mark.parametrize("title", ["", "x" * 33])

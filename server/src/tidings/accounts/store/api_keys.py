@@ -22,7 +22,8 @@ _PREFIX = "key#"
 class DynamoApiKeyStore:
     def __init__(self, client: Client, rows: AuthenticRows) -> None:
         self._client = client
-        self._rows = rows
+        # A use changes the row often; whoever can write the table can forge a time here, and opens nothing by it.
+        self._rows = rows.beside("last_used_at")
 
     async def add(self, key: ApiKey, /) -> None:
         at = time_text(key.created_at_ms)
@@ -33,6 +34,8 @@ class DynamoApiKeyStore:
             "created_at": at,
             "updated_at": at,
         }
+        if key.expires_at_ms is not None:
+            row["expires_at"] = time_text(key.expires_at_ms)
         signed = await self._rows.sign(key.name.tenant, row)
         try:
             # not repeated by itself: who gets no answer issues another one, and this one nobody knows
@@ -79,6 +82,21 @@ class DynamoApiKeyStore:
             raise unwritten(error) from error
         return True
 
+    async def use(self, name: ApiKeyName, at_ms: int, before_ms: int, /) -> None:
+        try:
+            await self._client.update(
+                patterns.USE_API_KEY,
+                _key(name),
+                "SET last_used_at = :now",
+                condition="attribute_exists(tenant) AND (attribute_not_exists(last_used_at) OR last_used_at < :before)",
+                values={":now": time_text(at_ms), ":before": time_text(before_ms)},
+                repeatable=True,
+            )
+        except ConditionFailedError:
+            return
+        except DynamoError as error:
+            raise unwritten(error) from error
+
     async def _find(self, name: ApiKeyName) -> Item | None:
         try:
             item = await self._client.get(patterns.FIND_API_KEY, _key(name))
@@ -94,7 +112,6 @@ def _key(name: ApiKeyName) -> dict[str, object]:
 
 
 def _key_of(item: Item) -> ApiKey:
-    revoked_at = item.get("revoked_at")
     return ApiKey(
         name=ApiKeyName(TenantId(item["tenant"]), item["item"].removeprefix(_PREFIX)),
         title=item["name"],
@@ -102,5 +119,11 @@ def _key_of(item: Item) -> ApiKey:
         scopes=frozenset(Scope(scope) for scope in item["scopes"] if scope in Scope),
         secret_hash=item["secret_hash"],
         created_at_ms=time_ms(item["created_at"]),
-        revoked_at_ms=None if revoked_at is None else time_ms(revoked_at),
+        revoked_at_ms=_time_or_none(item, "revoked_at"),
+        expires_at_ms=_time_or_none(item, "expires_at"),
+        last_used_at_ms=_time_or_none(item, "last_used_at"),
     )
+
+
+def _time_or_none(item: Item, name: str) -> int | None:
+    return time_ms(item[name]) if name in item else None

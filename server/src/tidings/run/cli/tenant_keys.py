@@ -9,10 +9,10 @@ from typing import Any, TextIO
 
 import click
 
-from tidings.accounts.api_keys import ApiKey, ApiKeyName, ApiKeys, Issued
+from tidings.accounts.api_keys import ApiKeyName, ApiKeys, Issued
 from tidings.accounts.model import Scope
 from tidings.accounts.public_keys import Kind
-from tidings.accounts.signing_keys import SigningKey, SigningKeys
+from tidings.accounts.signing_keys import SigningKeys
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
@@ -88,7 +88,9 @@ def key_list(tenant: str) -> None:
     keys = _at_the_desk(tenant, lambda desk: desk.signing.list(desk.tenant))
     table = _table("kid", "kind", "made", "not after")
     for each in keys:
-        table.add_row(each.kid, str(each.jwk.get("crv")), time_text(each.created_at_ms), _end(each))
+        table.add_row(
+            each.kid, str(each.jwk.get("crv")), time_text(each.created_at_ms), _time(each.not_after_ms)
+        )
     SafeConsole().print(table)
 
 
@@ -114,17 +116,20 @@ def api_key() -> None:
 @click.option(
     "--scope", "scopes", multiple=True, required=True, type=click.Choice([scope.value for scope in Scope])
 )
-def api_key_new(tenant: str, name: str, scopes: tuple[str, ...]) -> None:
+@click.option("--expires", "life_s", type=DURATION, help="When: `90d` from now. Default: never.")
+def api_key_new(tenant: str, name: str, scopes: tuple[str, ...], life_s: int | None) -> None:
     """Issue a key; several --scope add up."""
+    if life_s == 0:
+        raise click.BadParameter("a key lives for a second at least", param_hint="--expires")
     wanted = [Scope(scope) for scope in scopes]
-    _tell(_at_the_desk(tenant, lambda desk: desk.api.issue(desk.tenant, name, wanted)))
+    _tell(_at_the_desk(tenant, lambda desk: desk.api.issue(desk.tenant, name, wanted, life_s)))
 
 
 @api_key.command(name="rotate")
 @click.argument("tenant")
 @click.argument("key_id")
 def api_key_rotate(tenant: str, key_id: str) -> None:
-    """Issue a key like KEY_ID, which goes on until it is revoked."""
+    """Issue a key like KEY_ID, for as long a life. KEY_ID works until it expires or is revoked."""
     _tell(_at_the_desk(tenant, lambda desk: desk.api.rotate(ApiKeyName(desk.tenant, key_id))))
 
 
@@ -132,10 +137,11 @@ def api_key_rotate(tenant: str, key_id: str) -> None:
 @click.argument("tenant")
 def api_key_list(tenant: str) -> None:
     """All of them, without their secrets: those nobody has but their owner."""
-    table = _table("id", "name", "scopes", "issued", "revoked")
+    table = _table("id", "name", "scopes", "issued", "expires", "last used", "revoked")
     for each in _at_the_desk(tenant, lambda desk: desk.api.list(desk.tenant)):
+        times = (each.created_at_ms, each.expires_at_ms, each.last_used_at_ms, each.revoked_at_ms)
         scopes = ", ".join(sorted(each.scopes))
-        table.add_row(each.name.key, each.title, scopes, time_text(each.created_at_ms), _revoked(each))
+        table.add_row(each.name.key, each.title, scopes, *(_time(at_ms) for at_ms in times))
     SafeConsole().print(table)
 
 
@@ -174,9 +180,5 @@ def _tell(issued: Issued) -> None:
     echo(f"The API key {issued.key.name.key} of {issued.key.name.tenant}. {_ONCE}", err=True)
 
 
-def _end(key: SigningKey) -> str:
-    return "-" if key.not_after_ms is None else time_text(key.not_after_ms)
-
-
-def _revoked(key: ApiKey) -> str:
-    return "-" if key.revoked_at_ms is None else time_text(key.revoked_at_ms)
+def _time(at_ms: int | None) -> str:
+    return "-" if at_ms is None else time_text(at_ms)

@@ -89,9 +89,18 @@ API_KEY = Item(
     "API key",
     TENANT,
     API_KEY_KEY,
-    {**_NAMED, "secret_hash": Blob(32), "scopes": ListOf(16, Text(32)), "revoked_at": TIME, "mac": _MAC},
+    {
+        **_NAMED,
+        "secret_hash": Blob(32),
+        "scopes": ListOf(16, Text(32)),
+        "revoked_at": TIME,
+        "expires_at": TIME,
+        "last_used_at": TIME,
+        "mac": _MAC,
+    },
     max_bytes=1024,
-    holds="hash and rights of an API key",
+    holds="hash and rights of an API key, when it expires, and its last use, at most an hour behind; the MAC does not "
+    "cover the last use",
 )
 SIGNING_KEY = Item(
     "signing key",

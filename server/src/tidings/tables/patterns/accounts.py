@@ -169,6 +169,12 @@ LIST_API_KEYS = query(
 )
 PUT_API_KEY = put("tenants.put_key", TENANTS, "tenant, key#id, if absent", "Issue an API key.")
 REVOKE_API_KEY = update("tenants.revoke_key", TENANTS, "tenant, key#id, if it exists", "Revoke an API key.")
+USE_API_KEY = update(
+    "tenants.use_key",
+    TENANTS,
+    "tenant, key#id, if it exists and its last use is an hour old",
+    "Record the last use of an API key: once an hour and process.",
+)
 LIST_SIGNING_KEYS = query(
     "tenants.list_jwks",
     TENANTS,
