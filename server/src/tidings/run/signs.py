@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
-from tidings.accounts.store.users import DynamoUsers
+from tidings.accounts.store.users import DynamoUserReader
 from tidings.chats.store import DynamoRows
 from tidings.delivery.rules import is_member
 from tidings.gateway.signs.desk import SignOptions, SignWorld
@@ -35,7 +35,7 @@ class Acquaintances:
     """Who may see whom, out of the rows of users, blocks and chats."""
 
     def __init__(self, client: Client, clock: Clock, epoch: Epoch = first_epoch) -> None:
-        self._users = DynamoUsers(client)
+        self._users = DynamoUserReader(client)
         self._rows = DynamoRows(client, clock)
         self._lists = join_lists(client, epoch)
 
