@@ -160,13 +160,21 @@ class Worker:
         return _Written(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
 
     async def _left_by_others(self, chat: ChatKey, first: Entry) -> list[Entry]:
-        """Of a chat without a mark: what came shortly before, and may have been left late by a worker that has died.
+        """Read what came shortly before in a chat without a mark: a worker that died may have left it late.
 
-        Marking what follows would mark it too. What is older was handled, or the relay has begun a mark below it.
+        Marking what follows would mark it too. What is older was handled, or the relay has begun a mark below it. A
+        burst is read back until its entries are old enough, up to `LATE_ENTRIES`.
         """
-        before = max(0, first.sequence - 1 - _LEFT_ENTRIES)
-        found = await self._stores.log.between(chat, before, first.sequence - 1) if first.sequence > 1 else ()
-        return list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LEFT_MS, found))
+        found: list[Entry] = []
+        end = first.sequence - 1
+        while end > 0 and len(found) < LATE_ENTRIES:
+            page = await self._stores.log.between(chat, max(0, end - _LEFT_ENTRIES), end)
+            recent = list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LEFT_MS, page))
+            found = [*recent, *found]
+            if not page or len(recent) < len(page):
+                break
+            end = page[0].sequence - 1
+        return found
 
     async def _late_before(self, chat: ChatKey, at: int, first: int) -> Sequence[Entry]:
         """Read what was left late before `first`, so that it goes in one push with what follows.

@@ -11,8 +11,10 @@ from tidings.chats.model import Interval
 from tidings.delivery import plan
 from tidings.delivery import rules as delivery_rules
 from tidings.delivery.model import Row
+from tidings.delivery.store import Settling
 from tidings.gateway.hub import Hub
 from tidings.gateway.socket.ports import Socket
+from tidings.kernel.epoch import first_epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.messages import rules as message_rules
@@ -170,6 +172,17 @@ def keeps_the_epoch() -> None:
     WatchedEpoch.__call__ = epoch  # type: ignore[method-assign]
 
 
+def believes_rows() -> None:
+    """Rows and heads are believed whatever their epoch, also where they are ahead of their log."""
+    honest = Settling.__init__
+
+    def init(self: Settling, *given: Any, **named: Any) -> None:  # noqa: ANN401 - handed on as they are
+        honest(self, *given, **named)
+        self.epoch = first_epoch
+
+    Settling.__init__ = init  # type: ignore[method-assign]
+
+
 MUTANTS: Final[dict[str, Callable[[], None]]] = {
     mutant.__name__: mutant
     for mutant in (
@@ -184,5 +197,6 @@ MUTANTS: Final[dict[str, Callable[[], None]]] = {
         counts_one_more,
         appends_what_it_refuses,
         keeps_the_epoch,
+        believes_rows,
     )
 }

@@ -50,6 +50,27 @@ def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(work: W
     work(day)
 
 
+def test_an_heir_that_finds_no_mark_begins_before_a_burst(work: Work) -> None:
+    """The worker that died left more late than one look back reads."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        last = 8
+        for _ in range(45):
+            last = (await office.stage.send(chat, ANNA)).sequence
+        news = office.committed()
+        office.is_cut = True
+        await office.worker.handle(news[:-1])
+        office.is_cut = False
+        await forget_mark(office, chat)
+        await office.new_worker().handle(news[-1:])
+        assert here.got(chat, "ben-phone") == list(range(1, last + 1))
+        assert await office.mark(chat) == last
+
+    work(day)
+
+
 def test_a_chat_that_was_silent_for_long_and_lost_its_mark_is_not_delivered_again(work: Work) -> None:
     async def day(office: Office) -> None:
         here = await with_ben(office)

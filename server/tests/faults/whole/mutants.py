@@ -8,7 +8,7 @@ from typing import Final
 from fixtures.city import ProcessKind
 
 from faults.whole.fault import Doing
-from faults.whole.restore import restore
+from faults.whole.restore import restore, restore_rows_ahead
 from faults.whole.stand import WHOLE, Stand
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.workload.scenario import Scenario
@@ -41,6 +41,7 @@ BREAKING: Final[dict[str, Breaking]] = {
     "ignores_intervals": Breaking(("delivery",), Rule.NOTHING_ELSE),
     "counts_one_more": Breaking(("api",), Rule.UNREAD),
     "keeps_the_epoch": Breaking(WHOLE, Rule.ONE_ENTRY, under=restore),
+    "believes_rows": Breaking(WHOLE, Rule.UNREAD, under=restore_rows_ahead),
 }
 
 

@@ -103,8 +103,7 @@ def _replace_rows(city: City, copy: Path, rows_copy: Path) -> None:
         for table in (DELIVERY_STATE, CHAT_COUNTERS):
             name = f'"{city.tables.prefix}{table.name}"'
             kept.execute(f"DELETE FROM main.{name}")
-            done = kept.execute(f"INSERT INTO main.{name} SELECT * FROM other.{name}")
-            assert done.rowcount, f"{table.name} was empty"
+            kept.execute(f"INSERT INTO main.{name} SELECT * FROM other.{name}")
 
 
 def _put_back(city: City, copy: Path) -> None:
