@@ -6,10 +6,14 @@ from msgspec import Meta
 
 # `$` alone lets a line feed pass at the end, in Python
 _PART: Final = r'^[!"$-)+-.0-~]+$(?!\n)'
+_USER_PART: Final = r'^(?:\.{0,2}[!"$-)+,0-~-]|\.{3})[!"$-).0-~+,-]*$(?!\n)'
 _MAX_SEQUENCE: Final = 10**15 - 1
 
 Name = Annotated[str, Meta(min_length=1, max_length=64, pattern=_PART)]
-"""Of a chat, a user, a device."""
+"""The id of a chat."""
+
+UserName = Annotated[str, Meta(min_length=1, max_length=64, pattern=_USER_PART)]
+"""The id of a user. Unlike the id of a chat, it is neither `.` nor `..`."""
 
 ClientMessageId = Annotated[str, Meta(min_length=1, max_length=48, pattern=_PART)]
 Sequence = Annotated[int, Meta(ge=1, le=_MAX_SEQUENCE)]
@@ -19,7 +23,8 @@ Emoji = Annotated[str, Meta(min_length=1, max_length=32)]
 ContentType = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?!\n)")]
 TtlSeconds = Annotated[int, Meta(ge=1, le=365 * 24 * 3600)]
 Data = dict[str, Any]
-Mentions = Annotated[tuple[Name, ...], Meta(max_length=50)]
+Mentions = Annotated[tuple[UserName, ...], Meta(max_length=50)]
 Names = Annotated[tuple[Name, ...], Meta(max_length=100)]
+UserNames = Annotated[tuple[UserName, ...], Meta(max_length=100)]
 PageSize = Annotated[int, Meta(ge=1, le=200)]
 Watermarks = Annotated[dict[Name, Sequence], Meta(min_length=1, max_length=200)]

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from tidings_sdk.fields import Name, Names
+from tidings_sdk.fields import Name, Names, UserNames
 from tidings_sdk.frames.shape import Body
 
 
@@ -23,14 +23,14 @@ class Subscribe(Body, frozen=True, kw_only=True):
     """Typing and receipts of these chats, presence of these users. Entries come without asking."""
 
     chats: Names = ()
-    users: Names = ()
+    users: UserNames = ()
 
 
 class Unsubscribe(Body, frozen=True, kw_only=True):
     """No more of these."""
 
     chats: Names = ()
-    users: Names = ()
+    users: UserNames = ()
 
 
 class Ping(Body, frozen=True, kw_only=True):

@@ -51,7 +51,8 @@ async def open_people(settings: Settings, client: Client, clock: Clock) -> Async
 
 def people_of(settings: Settings, client: Client, clock: Clock, kms: Kms, keys: Keys) -> People:
     wanted = settings.accounts
-    user_rows, rows = DynamoUsers(client), DynamoSessions(client, AuthenticRows(keys))
+    authentic = AuthenticRows(keys)
+    user_rows, rows = DynamoUsers(client, authentic), DynamoSessions(client, authentic)
     signing = SigningRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
     access = Access(signing, clock, wanted.access_life_s)
     world = sessions.World(rows=rows, users=user_rows, access=access, keys=keys, clock=clock)
@@ -59,7 +60,12 @@ def people_of(settings: Settings, client: Client, clock: Clock, kms: Kms, keys: 
     admission = Admission(users, clock, replace(KEEP, fresh_s=wanted.user_check_s))
     return People(
         users=users,
-        sessions=Sessions(world, wanted.session_idle_days * _DAY_S, wanted.session_max_days * _DAY_S),
+        sessions=Sessions(
+            world,
+            wanted.session_idle_days * _DAY_S,
+            wanted.session_max_days * _DAY_S,
+            wanted.sessions_per_user,
+        ),
         live=LiveSessions(rows, admission, clock, kept_s=wanted.session_check_s),
         access=access,
         admission=admission,
