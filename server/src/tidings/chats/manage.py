@@ -52,10 +52,12 @@ class Manage:
         self._max_members = max_members
 
     async def direct(self, tenant: TenantId, user: UserId, other: UserId) -> ChatKey:
-        """The chat of these two, made if it is not there. Who asks first, and how often, makes no difference."""
+        """Return the chat of these two, and create it if it does not exist. Either may ask, any number of times."""
         if user == other:
             raise TidingsError(Code.REQUEST_INVALID, "A direct chat has two people in it.")
         key = direct_chat(tenant, user, other)
+        if await self._rows.chat(key) is not None:
+            return key  # one read; the transaction below is charged for its six items even if it writes none
         members = [rules.joined(who, None, Role.MEMBER, 1) for who in sorted((user, other))]
         chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
         draft = _draft(Kind.CREATE, Caller(user, ClientKey("create")), members, b"direct")

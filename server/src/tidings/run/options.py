@@ -131,6 +131,7 @@ def connection_to(wanted: KafkaSettings) -> Connection:
         sasl_username=wanted.sasl_username,
         sasl_password=wanted.sasl_password,
         ca_file=wanted.ca_file,
+        group_protocol=wanted.group_protocol,
     )
 
 

@@ -26,6 +26,25 @@ def test_two_who_write_to_each_other_at_once_meet_in_one_chat(play: Play) -> Non
     play(scene)
 
 
+def _spent(stage: Stage) -> dict[str, float]:
+    totals = {"calls": 0.0, "read_units": 0.0, "write_units": 0.0}
+    for count in stage.client.ledger:
+        if count.name in totals:
+            totals[count.name] += count.value
+    return totals
+
+
+def test_asking_for_a_direct_chat_that_exists_costs_one_read(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        before = _spent(stage)
+        assert await stage.manage.direct(stage.tenant, BEN, ANNA) == chat
+        spent = {name: value - before[name] for name, value in _spent(stage).items()}
+        assert spent == {"calls": 1, "read_units": 1, "write_units": 0}
+
+    play(scene)
+
+
 def test_a_group_is_made_once_however_often_it_is_asked_for(play: Play) -> None:
     async def scene(stage: Stage) -> None:
         caller = by(ANNA, "make")

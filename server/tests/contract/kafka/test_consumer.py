@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka import Consumer as RawConsumer
-from confluent_kafka import TopicPartition
+from confluent_kafka import ConsumerGroupType, TopicPartition
+from confluent_kafka.admin import AdminClient
 from contract.kafka.harness import (
+    GROUP,
     QUICK,
     TOPIC,
     DependencyError,
@@ -261,3 +263,36 @@ def pause_behind_its_back(worker: Worker, topic: str) -> None:
         flow.steer = steer  # type: ignore[method-assign]
 
     flow.steer = pause_once  # type: ignore[method-assign, assignment]
+
+
+def test_a_group_of_the_classic_protocol_shares_partitions_and_takes_over(connection: Connection) -> None:
+    """For a Kafka without KIP-848. A member that joins gets partitions, and one that leaves gives them back."""
+    connection = replace(connection, group_protocol="classic")
+    make_topic(connection, partitions=3)
+
+    async def scenario() -> None:
+        await fill(connection, 20, partitions=3)
+        stays, leaves = Worker(connection), Worker(connection)
+        async with stays.running():
+            await eventually(lambda: stays.count() == 60)
+            async with leaves.running():
+                await eventually(leaves.consumer.assigned)
+                assert _group_type(connection) is ConsumerGroupType.CLASSIC
+                await fill(connection, 20, partitions=3)
+                await eventually(lambda: stays.count() + leaves.count() >= 120)
+                assert leaves.count()
+            await eventually(lambda: len(stays.consumer.assigned()) == 3)
+            await fill(connection, 20, partitions=3)
+            await eventually(lambda: stays.count() + leaves.count() >= 180)
+        for part in range(3):
+            assert sorted({*stays.effects[part], *leaves.effects[part]}) == list(range(60))
+            assert committed(connection, part) == 60
+
+    run(scenario())
+
+
+def _group_type(connection: Connection) -> object:
+    with AdminClient(connection.admin_config()) as admin:
+        listed = admin.list_consumer_groups(request_timeout=20).result(30)
+    (found,) = [group.type for group in listed.valid if group.group_id == connection.group(GROUP)]
+    return found

@@ -24,6 +24,7 @@ class Connection:
     sasl_username: str | None = None
     sasl_password: Secret | None = None
     ca_file: Path | None = None
+    group_protocol: Literal["consumer", "classic"] = "consumer"
 
     def topic(self, name: str) -> str:
         return self.topic_prefix + name

@@ -6,7 +6,7 @@ committed; nothing is skipped. Order holds within a partition. See docs/explanat
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -189,12 +189,24 @@ def _is_starved[T](lane: Lane[T], lag: Lag) -> bool:
     return lane.trouble is None and lane.is_empty and position < lag.high
 
 
+# With both, partitions move one by one, and no member stops for a rebalance.
+_GROUP_PROTOCOLS: Mapping[str, Config] = {
+    "consumer": {"group.protocol": "consumer"},  # KIP-848: the broker assigns
+    "classic": {
+        "group.protocol": "classic",
+        "partition.assignment.strategy": "cooperative-sticky",
+        # set by the members here: the least that brokers accept by default
+        "session.timeout.ms": 6_000,
+        "heartbeat.interval.ms": 2_000,
+    },
+}
+
+
 def consumer_config(connection: Connection, group: str) -> Config:
     return {
         **connection.config(),
         "group.id": group,
-        # KIP-848: the broker assigns, partitions move one by one, nobody stops for a rebalance
-        "group.protocol": "consumer",
+        **_GROUP_PROTOCOLS[connection.group_protocol],
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,

@@ -66,8 +66,9 @@ def _cluster(link: Connection, settings: KafkaSettings) -> Iterator[Finding]:
         "kafka",
         f"{link.bootstrap_servers} answers in {took_ms:.0f} ms, {brokers} broker{'s' * (brokers > 1)}",
     )
-    yield _version(settings)
-    yield _session(link)
+    if settings.group_protocol == "consumer":
+        yield _version(settings)
+        yield _session(link)
     yield from _topics(plane, settings)
     yield from _lag(link)
 
@@ -83,7 +84,8 @@ def _version(settings: KafkaSettings) -> Finding:
         State.WRONG,
         f"{first} does not know KIP-848's groups: it is older than 4.0, or they are switched off",
         "Delivery joins such a group, because the old ones deliver twice at each rebalance.",
-        "Run Kafka 4 or newer, or allow `group.coordinator.rebalance.protocols=classic,consumer`.",
+        "Run Kafka 4 or newer, or allow `group.coordinator.rebalance.protocols=classic,consumer`; or set "
+        'kafka.group_protocol = "classic".',
     )
 
 

@@ -79,6 +79,13 @@ class KafkaSettings(Struct, frozen=True, kw_only=True):
     sasl_username: Annotated[str | None, Meta(description="With a `sasl_…` protocol: who.")] = None
     sasl_password: Annotated[Secret | None, Meta(description="With a `sasl_…` protocol: the secret.")] = None
     ca_file: Annotated[Path | None, Meta(description="CA certificates, if not the system's.")] = None
+    group_protocol: Annotated[
+        Literal["consumer", "classic"],
+        Meta(
+            description="How workers share partitions: `consumer` (KIP-848) needs Kafka 4.0 or later, `classic` works "
+            "with every Kafka. Stop all workers before you change it."
+        ),
+    ] = "consumer"
 
 
 class RedisSettings(Struct, frozen=True, kw_only=True):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from tidings.kernel.secrets import Secret
@@ -40,5 +41,8 @@ def test_what_the_promises_rest_on_is_set() -> None:
     assert producer["partitioner"] == "murmur2_random"
     consumer = consumer_config(PLAIN, "g")
     assert consumer["group.protocol"] == "consumer"
+    classic = consumer_config(replace(PLAIN, group_protocol="classic"), "g")
+    assert classic["group.protocol"] == "classic"
+    assert classic["partition.assignment.strategy"] == "cooperative-sticky"
     assert consumer["auto.offset.reset"] == "earliest"
     assert consumer["enable.auto.commit"] is False
