@@ -60,8 +60,9 @@ async def office_of(house: House) -> AsyncIterator[Office]:
     async with house.stage() as stage:
         store, kms = DynamoKeyStore(stage.client), FileKms(house.directory / ".tidings" / "tidings.key")
         access = Access(SigningRing(store, kms, clock, SigningPolicy(token_life_s=600)), clock, 600)
-        users, keys = DynamoUsers(stage.client), KeyRing(store, kms, clock, Policy())
+        keys = KeyRing(store, kms, clock, Policy())
         rows = AuthenticRows(keys)
+        users = DynamoUsers(stage.client, rows)
         world = sessions.World(
             rows=DynamoSessions(stage.client, rows),
             users=users,

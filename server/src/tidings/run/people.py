@@ -51,7 +51,8 @@ async def open_people(settings: Settings, client: Client, clock: Clock) -> Async
 
 def people_of(settings: Settings, client: Client, clock: Clock, kms: Kms, keys: Keys) -> People:
     wanted = settings.accounts
-    user_rows, rows = DynamoUsers(client), DynamoSessions(client, AuthenticRows(keys))
+    authentic = AuthenticRows(keys)
+    user_rows, rows = DynamoUsers(client, authentic), DynamoSessions(client, authentic)
     signing = SigningRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
     access = Access(signing, clock, wanted.access_life_s)
     world = sessions.World(rows=rows, users=user_rows, access=access, keys=keys, clock=clock)

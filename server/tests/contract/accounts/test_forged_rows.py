@@ -5,21 +5,23 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
-from fixtures.door import Door, OpenDoor
+from fixtures.door import NUMBER, Door, OpenDoor
 from fixtures.stage import code_of
 
 from tidings.accounts.api_keys import ApiKeys
 from tidings.accounts.model import Scope
-from tidings.accounts.records import Device
+from tidings.accounts.records import Device, Phone
 from tidings.accounts.signing_keys import SigningKeys
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.accounts.store.codes import key as code_key
 from tidings.accounts.store.sessions import key as session_key
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.accounts.store.users import claim_key
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId
-from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.access import AccessPattern, Operation
 from tidings.platform.dynamo.authentic import AuthenticRows, canonical
+from tidings.platform.dynamo.transactions import Put
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import Tenants
@@ -29,12 +31,15 @@ type Row = dict[str, Any]
 type Reading = Callable[[], Awaitable[object]]
 
 OTHER = "9" * 26
+KEYS = frozenset({"tenant", "item", "session_id", "tries"})
+THEIRS = "+4915123450002"
+UNCLAIMED = "+4915123450003"
 
 
-def changes(row: Row) -> Iterator[Row]:
+def changes(row: Row, keys: frozenset[str]) -> Iterator[Row]:
     """The row with each attribute that is no key changed, left out, or added."""
     for name, value in row.items():
-        if name in {"tenant", "item", "session_id", "tries"}:
+        if name in keys:
             continue
         yield row | {name: other_than(value)}
         yield {each: there for each, there in row.items() if each != name}
@@ -54,17 +59,31 @@ def other_than(value: object) -> object:
 
 
 async def refused(
-    door: Door, put: AccessPattern, row: Row, reading: Reading, caplog: pytest.LogCaptureFixture
+    door: Door,
+    put: AccessPattern,
+    row: Row,
+    reading: Reading,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    keys: frozenset[str] = KEYS,
 ) -> None:
     """Write each forgery raw, and see that it is not there for whoever reads."""
     assert await reading(), "the row itself is good"
-    for forged in changes(row):
+    for forged in changes(row, keys):
         caplog.clear()
-        await door.client.put(put, forged)
+        await write(door, put, forged)
         assert not await reading(), forged
         assert any(line.message == "row_refused" for line in caplog.records)
-    await door.client.put(put, row)
+    await write(door, put, row)
     assert await reading()
+
+
+async def write(door: Door, pattern: AccessPattern, row: Row) -> None:
+    """Write the row raw, into the first table of the pattern."""
+    if pattern.operation is Operation.PUT_ITEM:
+        await door.client.put(pattern, row)
+    else:
+        await door.client.transact_write(pattern, [Put(table=pattern.tables[0], item=row)])
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +163,41 @@ async def test_forged_sessions_are_refused(open_door: OpenDoor, caplog: pytest.L
         await door.client.put(patterns.CREATE_SESSION, moved)
         assert await code_of(door.refresh(other.grant)) is Code.CREDENTIAL_INVALID
         await door.refresh(grant)
+
+
+async def test_forged_claims_of_phone_numbers_are_refused(
+    open_door: OpenDoor, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_door() as door:
+        await door.log_in()
+        row = await claim_of(door, NUMBER)
+        reading = lambda: door.user_rows.owner(door.tenant, Phone(NUMBER))  # noqa: E731 - it is passed on
+        keys = frozenset({"user_id"})
+        await refused(door, patterns.CREATE_WITH_PHONE, row, reading, caplog, keys=keys)
+
+
+async def test_a_forged_claim_logs_nobody_in_as_another_user(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        await door.log_in()
+        await door.log_in(THEIRS)
+        victim, own = await claim_of(door, NUMBER), await claim_of(door, THEIRS)
+        unclaimed = claim_key(door.tenant, Phone(UNCLAIMED))
+        for number, forged in (
+            (THEIRS, own | {"owner": victim["owner"]}),
+            (THEIRS, victim | {"user_id": own["user_id"]}),
+            (UNCLAIMED, victim | unclaimed),
+            (UNCLAIMED, unclaimed | {"owner": victim["owner"], "created_at": victim["created_at"]}),
+        ):
+            await write(door, patterns.CREATE_WITH_PHONE, forged)
+            assert await code_of(door.log_in(number)) is Code.INTERNAL, forged
+        await write(door, patterns.CREATE_WITH_PHONE, own)
+        assert (await door.log_in(THEIRS)).grant.session.user == own["owner"]
+
+
+async def claim_of(door: Door, number: str) -> Row:
+    row = await door.client.get(patterns.FIND_CLAIM, claim_key(door.tenant, Phone(number)))
+    assert row is not None
+    return dict(row)
 
 
 async def test_a_code_whose_time_or_hash_was_changed_lets_nobody_in(open_door: OpenDoor) -> None:

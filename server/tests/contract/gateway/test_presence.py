@@ -12,6 +12,7 @@ from tidings.accounts.store.users import DynamoUsers
 from tidings.accounts.users import Users
 from tidings.gateway.signs.desk import SignOptions
 from tidings.kernel.ids import UserId
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.signs.model import Hint
 
 DORA = UserId("dora")
@@ -161,7 +162,7 @@ def test_who_leaves_the_last_shared_chat_is_seen_no_more(play_post: PlayPost) ->
 
 def test_who_hides_is_seen_by_nobody_and_sees_nobody(play_post: PlayPost) -> None:
     async def scene(post: Post) -> None:
-        users = Users(DynamoUsers(post.stage.client), post.stage.clock)
+        users = Users(DynamoUsers(post.stage.client, AuthenticRows(post.stage.ring)), post.stage.clock)
         await users.create(post.stage.tenant, BEN)
         here = await post.gateway()
         ben = await here.live(BEN)

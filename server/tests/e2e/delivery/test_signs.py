@@ -7,6 +7,7 @@ from fixtures.loops import until
 from tidings.accounts.store.users import DynamoUsers
 from tidings.accounts.users import Users
 from tidings.kernel.ids import UserId
+from tidings.platform.dynamo.authentic import AuthenticRows
 
 QUICK = {
     "GATEWAY_ACK_WITHIN_S": "0.05",
@@ -111,7 +112,8 @@ async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: City)
     api_port = api.wait_for("listening")["port"]
     chat, other = (await city.direct("anna", "ben")).chat, (await city.direct("anna", "cleo")).chat
     async with city.stage() as stage:
-        await Users(DynamoUsers(stage.client), stage.clock).create(stage.tenant, UserId("ben"))
+        rows = DynamoUsers(stage.client, AuthenticRows(stage.ring))
+        await Users(rows, stage.clock).create(stage.tenant, UserId("ben"))
     async with looking(city, one.socket_port, "anna") as anna:
         for each in (chat, other):
             await anna.send(each)

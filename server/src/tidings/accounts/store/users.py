@@ -9,8 +9,10 @@ from tidings.accounts.records import Phone, ProfileChange, User
 from tidings.accounts.revocations import Revocation
 from tidings.accounts.store.revocations import put_of
 from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.outcomes import unread, unwritten
@@ -39,7 +41,9 @@ class Created(NamedTuple):
     owner: UserId | None = None
 
 
-class DynamoUsers:
+class DynamoUserReader:
+    """Reads rows of users. Needs no keys, because only claims of phone numbers carry a MAC."""
+
     def __init__(self, client: Client) -> None:
         self._client = client
 
@@ -55,12 +59,36 @@ class DynamoUsers:
     async def confirm_many(self, tenant: TenantId, users: Collection[UserId], /) -> Mapping[UserId, User]:
         return await self._get_many(patterns.CONFIRM_USERS, tenant, users)
 
+    async def _get_many(
+        self, pattern: AccessPattern, tenant: TenantId, users: Collection[UserId]
+    ) -> Mapping[UserId, User]:
+        keys = [key(tenant, user) for user in dict.fromkeys(users)]
+        try:
+            found = await self._client.batch_get(pattern, keys) if keys else []
+        except DynamoError as error:
+            unread(error)
+        rows = (user_of(item) for item in found)
+        return {row.user: row for row in rows}
+
+    async def _get(self, pattern: AccessPattern, tenant: TenantId, user: UserId) -> User | None:
+        try:
+            item = await self._client.get(pattern, key(tenant, user))
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else user_of(item)
+
+
+class DynamoUsers(DynamoUserReader):
+    def __init__(self, client: Client, rows: AuthenticRows) -> None:
+        super().__init__(client)
+        self._rows = rows
+
     async def owner(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
         try:
             claim = await self._client.get(patterns.FIND_CLAIM, claim_key(tenant, phone))
         except DynamoError as error:
             unread(error)
-        return None if claim is None else UserId(claim["owner"])
+        return await self._owner_in(tenant, claim)
 
     async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
         number = PHONE.render(tenant=tenant, phone=phone)
@@ -81,11 +109,12 @@ class DynamoUsers:
             pattern = patterns.CREATE_WITH_PHONE
             claim = claim_key(user.tenant, user.phone)
             claim |= {"owner": user.user, "created_at": time_text(user.created_at_ms)}
-            actions.append(Put(table=_USERS, item=claim, condition=_ABSENT))
+            signed = await self._rows.sign(user.tenant, claim)
+            actions.append(Put(table=_USERS, item=signed, condition=_ABSENT))
         try:
             await self._client.transact_write(pattern, actions, repeatable=True)
         except TransactionCancelledError as cancelled:
-            return _what_stands(user, cancelled)
+            return await self._what_stands(user, cancelled)
         except DynamoError as error:
             unwritten(error)
         return Created(is_created=True)
@@ -137,6 +166,26 @@ class DynamoUsers:
         users = [UserId(item["SK"].removeprefix(_SORT_PREFIX)) for item in page.items]
         return Listed(users, page.start is not None)
 
+    async def _what_stands(self, user: User, cancelled: TransactionCancelledError) -> Created:
+        """Say what is in the way. After a try without an answer, it may be what that try wrote."""
+        row, _, *claims = cancelled.reasons
+        if not row.is_condition and not any(claim.is_condition for claim in claims):
+            unwritten(cancelled)
+        taken = [claim.item for claim in claims if claim.item is not None]
+        owner = await self._owner_in(user.tenant, taken[0]) if taken else None
+        if taken and owner is None:
+            # neither the forged owner nor a new one: the number stays refused until an operator removes the row
+            message = "The row that claims this phone number does not verify."
+            raise TidingsError(Code.INTERNAL, message, details={"tenant": user.tenant})
+        is_own = owner == user.user or user.phone is None
+        if cancelled.maybe_applied and is_own and row.item == item_of(user):
+            return Created(is_created=True)
+        return Created(is_created=False, owner=owner)
+
+    async def _owner_in(self, tenant: TenantId, claim: Item | None) -> UserId | None:
+        verified = await self._rows.verified(tenant, claim)
+        return None if verified is None else UserId(verified["owner"])
+
     async def _revoke(
         self,
         pattern: AccessPattern,
@@ -160,24 +209,6 @@ class DynamoUsers:
             unwritten(error)
         return True
 
-    async def _get_many(
-        self, pattern: AccessPattern, tenant: TenantId, users: Collection[UserId]
-    ) -> Mapping[UserId, User]:
-        keys = [key(tenant, user) for user in dict.fromkeys(users)]
-        try:
-            found = await self._client.batch_get(pattern, keys) if keys else []
-        except DynamoError as error:
-            unread(error)
-        rows = (user_of(item) for item in found)
-        return {row.user: row for row in rows}
-
-    async def _get(self, pattern: AccessPattern, tenant: TenantId, user: UserId) -> User | None:
-        try:
-            item = await self._client.get(pattern, key(tenant, user))
-        except DynamoError as error:
-            unread(error)
-        return None if item is None else user_of(item)
-
 
 def _listed(user: User) -> Update:
     """The user's item in the directory, which is there already if the tenant told of the user before."""
@@ -188,19 +219,6 @@ def _listed(user: User) -> Update:
         "updated_at = :now, created_at = if_not_exists(created_at, :now) ADD version :one",
         values={":no": {}, ":now": time_text(user.created_at_ms), ":one": 1},
     )
-
-
-def _what_stands(user: User, cancelled: TransactionCancelledError) -> Created:
-    """After a try that was not answered, what stands in the way may be our own."""
-    row, _, *claims = cancelled.reasons
-    if not row.is_condition and not any(claim.is_condition for claim in claims):
-        unwritten(cancelled)
-    taken = [UserId(claim.item["owner"]) for claim in claims if claim.item is not None]
-    owner = taken[0] if taken else None
-    is_own = owner == user.user or user.phone is None
-    if cancelled.maybe_applied and is_own and row.item == item_of(user):
-        return Created(is_created=True)
-    return Created(is_created=False, owner=owner)
 
 
 def _update_of(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:

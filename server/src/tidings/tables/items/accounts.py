@@ -49,7 +49,7 @@ CLAIM = Item(
     "phone claim",
     PHONE_CLAIM,
     None,
-    {"owner": USER, "created_at": TIME},
+    {"owner": USER, "created_at": TIME, "mac": _MAC},
     max_bytes=512,
     holds="whose number it is: written in one transaction with the user, so that a number has one user",
 )
