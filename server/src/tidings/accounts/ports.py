@@ -25,6 +25,10 @@ class UserRows(Protocol):
         """Strong."""
         ...
 
+    async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
+        """Look in the index, which may be a second behind: a hint, to be confirmed."""
+        ...
+
     async def create(self, user: User, /) -> "Created":
         """Atomic, with the claim of its number: of two who want one id or one number, one gets it."""
         ...
@@ -147,6 +151,12 @@ class Tenants(Protocol):
 
         None: there is no such tenant, or it has no login by phone.
         """
+        ...
+
+
+class SearchTenants(Protocol):
+    async def may_find_by_phone(self, tenant: TenantId, /) -> bool:
+        """Tell from a cache whether users of the tenant may look for each other by phone number."""
         ...
 
 

@@ -9,6 +9,8 @@ from tidings.kernel.ids import TenantId, UserId
 
 _MEMBERS_PER_TOKEN = 4
 _RECIPIENTS_PER_TOKEN = 100
+_TOKENS_PER_NUMBER = 20
+"""For each phone number that is looked for: nobody should be able to try a country's numbers one by one."""
 
 
 async def charge_members(limits: Limits, tenant: TenantId, user: UserId, count: int) -> None:
@@ -19,6 +21,11 @@ async def charge_members(limits: Limits, tenant: TenantId, user: UserId, count: 
 async def charge_recipients(limits: Limits, tenant: TenantId, count: int) -> None:
     """The same for a notice, which a tenant's server sends."""
     await _charge(limits, tenant, None, count // _RECIPIENTS_PER_TOKEN)
+
+
+async def charge_numbers(limits: Limits, tenant: TenantId, user: UserId, count: int) -> None:
+    """The same for phone numbers that a user looks for."""
+    await _charge(limits, tenant, user, count * _TOKENS_PER_NUMBER)
 
 
 async def _charge(limits: Limits, tenant: TenantId, user: UserId | None, tokens: int) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from tidings.accounts.find import FindByPhone
 from tidings.accounts.phone import PhoneLogin
 from tidings.accounts.sessions import Sessions
 from tidings.accounts.users import Users
@@ -64,6 +65,7 @@ class Services:
     phone: PhoneLogin
     sessions: Sessions
     users: Users
+    find_by_phone: FindByPhone
     notices: NoticeServices
     limits: Limits = field(default_factory=NoLimits)
     telemetry: Telemetry = field(default_factory=NoTelemetry)

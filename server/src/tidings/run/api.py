@@ -7,9 +7,11 @@ from itertools import chain
 from typing import NoReturn
 
 from tidings.accounts.credentials import Credentials
+from tidings.accounts.find import FindByPhone
 from tidings.accounts.phone import PhoneLogin
 from tidings.accounts.revocations import Revocation, RevocationWatch
 from tidings.accounts.store.revocations import DynamoRevocations
+from tidings.accounts.store.users import DynamoUsers
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.options import Options
 from tidings.api.ports import Telemetry
@@ -113,6 +115,7 @@ class Joined:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
+            find_by_phone=FindByPhone(DynamoUsers(client), PhoneTenants(self.accounts.tenants)),
             notices=self._notices(),
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,

@@ -69,7 +69,7 @@ CONTENT: Final = "c"
 PREVIEW: Final = "p"
 
 
-SETTINGS_FORM = 2
+SETTINGS_FORM = 3
 """Goes up when a field comes that an older Tidings must not lose by writing the settings back without it."""
 
 type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
@@ -121,6 +121,8 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     has_phone_login: bool = False
     phone_prefixes: Annotated[tuple[PhonePrefix, ...], Meta(max_length=300)] = ()
     """Numbers that codes may be sent to. Empty: none."""
+    has_phone_search: bool = False
+    """Whether users may find each other by phone number."""
     rates: RateOverrides = RateOverrides()
     push: PushSettings = PushSettings()
     form: int = SETTINGS_FORM

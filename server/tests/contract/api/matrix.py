@@ -14,6 +14,7 @@ from fixtures.house import House
 from fixtures.stage import ANNA, BEN, CLEO, DORA, by
 
 from tidings.accounts.model import Scope
+from tidings.accounts.records import Phone
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
 from tidings.notices.broadcast import Step, WideWish
 from tidings.notices.config import Wanted
@@ -52,6 +53,7 @@ class Example:
 
 
 SAID = {"text": "hi", "client_message_id": "matrix"}
+FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
 NOTICE = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 SENT = {"uids": ["anna"], "message": {"title": "hi"}}
@@ -99,6 +101,7 @@ EXAMPLES: dict[str, Example] = {
     "get_user": Example("/v1/users/anna", reach=Reach.TENANT),
     "get_presence": Example("/v1/users/ben/presence", reach=Reach.OWN),
     "list_users": Example("/v1/users?ids=anna&ids=ben", reach=Reach.TENANT),
+    "find_user": Example("/v1/users/find", {"phone_number": FOUND}, Reach.TENANT),
     "create_user": Example("/v1/users", {"id": "eve"}, Reach.SERVER),
     "change_user": Example("/v1/users/anna", {"avatar_uri": None}, Reach.SERVER),
     "list_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),
@@ -224,6 +227,7 @@ async def set_scene(house: House) -> Scene:
     await stage.manage.remove(chat, by(ANNA), CLEO)
     await stage.send(chat, ANNA, Scene.later)
     await house.settle()
+    await house.door.users.create(house.stage.tenant, UserId("fay"), phone=FOUND)
     await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
     notice = await set_inbox(house)
     broadcast = await set_broadcast(house)
@@ -291,6 +295,7 @@ type Uncalled = tuple[str, str | None, UserId | None, Collection[int]]
 def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     ring, tenant, reach = scene.house.ring, scene.house.stage.tenant, example.reach
     other = TenantId(f"{tenant}-other")
+    scene.house.door.tenants.known.add(other)
     ring.expired.add("was good once")
     yield "no credential", None, None, UNKNOWN
     yield "a forged one", "forged", None, UNKNOWN

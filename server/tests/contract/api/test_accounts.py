@@ -5,11 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
 from fixtures.door import NUMBER, wrong
 from fixtures.house import House
 from fixtures.stage import ANNA, BEN, Play, Stage
+from msgspec.structs import replace
 
 from tidings.accounts.model import Scope
+from tidings.accounts.records import Phone
+from tidings.accounts.store.users import DynamoUsers
+from tidings.api.ports import NoLimits
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
 from tidings.limits.model import Kind
@@ -135,5 +140,65 @@ def test_a_server_ends_the_sessions_of_its_own_users_only(play: Play) -> None:
         await server.ok("DELETE", at)
         refresh = {"refresh_token": login["tokens"]["refresh_token"]}
         assert await house.holder(None).code("POST", "/v1/login/refresh", refresh) is Code.CREDENTIAL_INVALID
+
+    play(scene)
+
+
+class Charged(NoLimits):
+    """Notes what is charged beyond the request."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> None:
+        del tenant, user
+        self.tokens.append(tokens)
+
+
+def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        charged = Charged()
+        house = House(stage, limits=charged)
+        server, anna = house.server(Scope.USERS), house.user(ANNA)
+        await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER, "display_name": "Ben"})
+        asked = ("POST", "/v1/users/find", {"phone_number": NUMBER})
+        found = await anna.ok(*asked)
+        assert (found["id"], found["display_name"], found.get("phone")) == (BEN, "Ben", None)
+        assert charged.tokens == [20]
+
+        unknown = await anna("POST", "/v1/users/find", {"phone_number": NUMBER[:-1]})
+        await server.ok("PUT", f"/v1/users/{BEN}/suspension")
+        suspended = await anna(*asked)
+        assert unknown.status_code == suspended.status_code == 404
+        assert told(unknown) == told(suspended)
+
+        settings = house.door.tenants.settings
+        house.door.tenants.settings = replace(settings, has_phone_search=False)
+        assert await anna.code(*asked) is Code.FORBIDDEN
+
+    play(scene)
+
+
+def told(response: httpx.Response) -> dict[str, Any]:
+    """Return everything that an answer tells about the number."""
+    return {name: value for name, value in response.json().items() if name not in {"instance", "request_id"}}
+
+
+def test_a_number_that_the_index_shows_for_another_user_is_not_believed(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        server, anna = house.server(Scope.USERS), house.user(ANNA)
+        await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
+        rows = house.door.user_rows
+        other = Phone(NUMBER[:-1] + "0")
+
+        class Stale(DynamoUsers):
+            async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
+                del tenant, phone
+                return BEN
+
+        rows.__class__ = Stale
+        assert await anna.code("POST", "/v1/users/find", {"phone_number": other}) is Code.USER_NOT_FOUND
+        assert (await anna.ok("POST", "/v1/users/find", {"phone_number": NUMBER}))["id"] == BEN
 
     play(scene)

@@ -90,6 +90,15 @@ class DynamoUsers(DynamoUserReader):
             unread(error)
         return await self._owner_in(tenant, claim)
 
+    async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
+        number = PHONE.render(tenant=tenant, phone=phone)
+        query = Query(condition="phone_number = :p", values={":p": number}, limit=1)
+        try:
+            page = await self._client.query(patterns.FIND_BY_PHONE, query)
+        except DynamoError as error:
+            unread(error)
+        return UserId(page.items[0]["user_id"].partition("#")[2]) if page.items else None
+
     async def create(self, user: User, /) -> Created:
         actions: list[Action] = [
             Put(table=_USERS, item=item_of(user), condition=_ABSENT),

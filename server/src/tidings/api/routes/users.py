@@ -4,12 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from tidings.api.charges import charge_numbers
 from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsLooker, AsUser, AsUsersServer, Guarded
 from tidings.api.schemas.accounts import (
     DirectoryAsked,
     DirectoryShown,
     NewUser,
+    NumberAsked,
     PresenceShown,
     Profile,
     SessionShown,
@@ -107,6 +109,27 @@ async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
         avatar_uri=body.avatar_uri,
     )
     return UserShown.of(user, with_phone=True)
+
+
+@router.post(
+    "/users/find",
+    **route(
+        "find_user",
+        *OF_BODIES,
+        _UNKNOWN,
+        Code.FORBIDDEN,
+        touches=("users.find_by_phone", "users.confirm"),
+        summary="Find a user by phone number",
+    ),
+)
+async def find_user(call: AsUser, body: NumberAsked) -> UserShown:
+    """Find the user with exactly this number. The tenant must allow it (`tidings tenant set --find-by-phone`).
+
+    A number that nobody has and a user who can't be found get the same answer. Each number counts as 20 requests.
+    """
+    await charge_numbers(call.services.limits, call.tenant, call.user, 1)
+    found = await call.services.find_by_phone(call.tenant, body.phone_number)
+    return UserShown.of(found, with_phone=False)
 
 
 @router.patch(

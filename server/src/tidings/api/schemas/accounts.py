@@ -255,6 +255,12 @@ class SessionsShown(Shape):
     sessions: list[SessionShown]
 
 
+class NumberAsked(Shape):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"phone_number": _PHONE}]})
+
+    phone_number: PhoneNumber
+
+
 class NewUser(Shape):
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "anna", "display_name": "Anna"}]})
 

@@ -45,6 +45,7 @@ class _Given(TypedDict):
     typ: str | None
     phone_login: bool | None
     phone_prefix: tuple[str, ...]
+    find_by_phone: bool | None
     push_previews: bool | None
     rate: tuple[str, ...]
 
@@ -67,6 +68,11 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
                 multiple=True,
                 metavar="+49",
                 help="Codes are sent to numbers with one of these prefixes only; replaces the list. `none` empties it.",
+            ),
+            click.option(
+                "--find-by-phone/--no-find-by-phone",
+                default=None,
+                help="Users may find each other by phone number.",
             ),
             click.option(
                 "--push-previews/--no-push-previews",
@@ -179,6 +185,9 @@ def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
         ),
         has_phone_login=settings.has_phone_login if given["phone_login"] is None else given["phone_login"],
         phone_prefixes=_prefixes(settings.phone_prefixes, given["phone_prefix"]),
+        has_phone_search=settings.has_phone_search
+        if given["find_by_phone"] is None
+        else given["find_by_phone"],
         rates=_rates(settings.rates, given["rate"]),
         push=settings.push
         if given["push_previews"] is None
@@ -242,6 +251,7 @@ def _show(tenant: Tenant) -> None:
     table.add_row("typ", tokens.typ or "any")
     table.add_row("phone login", "on" if settings.has_phone_login else "off")
     table.add_row("phone prefixes", ", ".join(settings.phone_prefixes) or "none: no code is sent")
+    table.add_row("find by phone", "on" if settings.has_phone_search else "off")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
     for whom in RateOverrides.__struct_fields__:
         rate: Rate | None = getattr(settings.rates, whom)

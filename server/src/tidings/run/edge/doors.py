@@ -48,3 +48,7 @@ class PhoneTenants:
         if found is None or not found.settings.has_phone_login:
             return None
         return found.settings.phone_prefixes
+
+    async def may_find_by_phone(self, tenant: TenantId, /) -> bool:
+        found = await self._tenants.find(tenant)
+        return found is not None and found.settings.has_phone_search

@@ -37,7 +37,7 @@ FIND_BY_PHONE = query_index(
     USERS,
     "phone_number",
     Role.SHOWS,
-    "Which user may have this number, for support; users.find_claim decides.",
+    "Which user may have this number, for users who look for somebody; users.confirm decides.",
     index="phone_number-index",
     asked_as="Find user by phone",
 )
