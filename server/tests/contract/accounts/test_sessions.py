@@ -1,17 +1,20 @@
 """Sessions on both engines: rotation, retries, tokens used twice, and ending them."""
 
 import asyncio
+import logging
 import os
+from collections.abc import Awaitable
 
 import pytest
 from fixtures.door import IDLE_S, KEPT_S, LAPTOP, OTHER_NUMBER, Door, OpenDoor, counts
 from fixtures.stage import code_of
 
-from tidings.accounts.model import Principal
+from tidings.accounts.model import Principal, SessionId
 from tidings.accounts.records import Device, Grant, Session
 from tidings.accounts.refresh import spell
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId, UserId, new_ulid
+from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
+from tidings.kernel.security import MAX_PER_WINDOW, _Sampling
 from tidings.tables.patterns import accounts as patterns
 
 PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
@@ -280,6 +283,48 @@ async def test_a_session_is_good_for_its_own_user_and_device_alone(open_door: Op
         for user, device in ((other.user.user, LAPTOP.id), (session.user, PHONE.id)):
             forged = Principal(tenant=door.tenant, user=user, device=device, session=session.session)
             assert await code_of(door.live.validate(forged)) is REFUSED
+
+
+async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
+    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
+    caplog.set_level(logging.INFO, "tidings.security")
+
+    async def logged(attempt: Awaitable[object]) -> dict[str, str]:
+        caplog.clear()
+        assert await code_of(attempt) is REFUSED
+        (line,) = caplog.records
+        assert line.message == "credential_refused"
+        return dict(line.__dict__["security"])
+
+    async with open_door() as door:
+        grant, other = (await door.log_in()).grant, (await door.log_in(device=PHONE)).grant
+        row, token = grant.session, grant.access_token.reveal()
+        known = {"tenant": door.tenant, "user": row.user, "subject": row.session}
+        mac = (await door.keys.of(door.tenant)).fingerprint
+        unknown = spell(TenantId("invented"), other.session.session, bytes(32), mac)
+        assert "tenant" not in await logged(door.sessions.refresh(unknown))
+        assert "tenant" not in await logged(door.access.verify(token[:-4] + "AAAA"))
+        assert await logged(door.access.verify("junk")) == {"reason": "malformed access token"}
+        wrong = spell(door.tenant, row.session, bytes(32), lambda said: mac(said)[::-1])
+        assert await logged(door.sessions.refresh(wrong)) == known | {"reason": "unknown refresh token"}
+        principal = await door.access.verify(token)
+        await door.sessions.revoke(door.tenant, row.user, row.session)
+        assert await logged(door.live.validate(principal)) == known | {"reason": "the session has ended"}
+
+
+async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(
+    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
+    caplog.set_level(logging.INFO, "tidings.security")
+    async with open_door() as door:
+        mac = (await door.keys.of(door.tenant)).fingerprint
+        for n in range(2 * MAX_PER_WINDOW):
+            token = spell(TenantId(f"invented{n}"), SessionId(new_ulid()), bytes(32), mac)
+            assert await code_of(door.sessions.refresh(token)) is REFUSED
+    assert len(caplog.records) == MAX_PER_WINDOW
 
 
 async def test_the_units_of_a_refresh(open_door: OpenDoor) -> None:
