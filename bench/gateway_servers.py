@@ -61,6 +61,8 @@ class _Echo:
     def on_message(self, data: bytes) -> None:
         self._socket.send(data)
 
+    def on_part(self) -> None: ...
+
     def on_close(self, code: int) -> None:
         pass
 

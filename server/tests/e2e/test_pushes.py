@@ -11,8 +11,8 @@ from fixtures.loops import until
 from fixtures.tables import Tables
 from fixtures.topics import make_topics
 
-from tidings.delivery.store import DynamoLists
 from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.run.chat_lists import join_lists
 from tidings_sdk import Client, FileStore, MessageAdded, MessageChanged
 from tidings_sdk.session import Patience
 
@@ -66,7 +66,7 @@ async def app(house: House, gateway: Gateway, user: str, store: Path) -> AsyncIt
 
 async def acked(house: House, user: str, chat: ChatKey) -> int:
     async with house.stage() as stage:
-        rows = await DynamoLists(stage.client).rows(TenantId(house.space.tenant), UserId(user))
+        rows = await join_lists(stage.client).rows(TenantId(house.space.tenant), UserId(user))
     row = next(row for row in rows if row.chat == chat.chat)
     return row.delivered.sequence if row.delivered else 0
 

@@ -167,9 +167,7 @@ async def _join_blindly(self: Routed, job: Any) -> None:
     seat, chat, _ = job
     if chat in seat.rooms:
         return
-    try:
-        await self.rooms.enter(seat, chat)
-    except RoutesAwayError:
+    if not await self.rooms.enter(seat, chat):
         seat.unheard[chat] = None
     await self._compare(seat.chat(chat), [seat])
 

@@ -23,7 +23,7 @@ from tidings.chats.model import Standing
 from tidings.chats.rules import Action, refuse
 from tidings.chats.store import DynamoRows
 from tidings.delivery.counts import Counts
-from tidings.delivery.store import DynamoLists, DynamoPending, DynamoWatermarks
+from tidings.delivery.store import DynamoPending
 from tidings.gateway.calls import Calls
 from tidings.gateway.dispatch import Dispatch
 from tidings.gateway.hub import Hub
@@ -57,7 +57,7 @@ from tidings.relay.reading import Pace
 from tidings.relay.serve import Relay
 from tidings.relay.store.leases import DynamoLeases
 from tidings.routing.model import GatewayId, RoutesAwayError
-from tidings.run.chat_lists import join_chat_lists
+from tidings.run.chat_lists import join_chat_lists, join_lists, join_watermarks
 from tidings.run.deliveries import Wiring, decode, join_worker
 from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
 from tidings.run.signs import Acquaintances
@@ -155,7 +155,7 @@ class Gateway:
             routes=connection,
             line=connection,
             ears=connection,
-            rows=DynamoLists(client),
+            rows=join_lists(client),
             queue=DynamoPending(client, clock),
             listing=joined.chat_list,
             history=history,
@@ -210,7 +210,7 @@ def _signs(client: SimClient, connection: SimRedis, rows: DynamoRows, clock: Clo
     presences = SimPresences(connection)
     return SignWorld(
         line=connection,
-        whole=Whole(rows, DynamoWatermarks(client, clock)),
+        whole=Whole(rows, join_watermarks(client, clock)),
         presences=presences,
         seeing=Watching(Acquaintances(client, clock), presences),
         options=SignOptions(hold_s=10.0, look_every_s=60.0),

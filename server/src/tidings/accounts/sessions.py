@@ -35,6 +35,7 @@ from tidings.kernel.secrets import Secret
 from tidings.kernel.security import SecurityEventKind, record
 
 MAX_S = 365 * 86_400.0
+MAX_COUNT = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +48,24 @@ class World:
 
 
 class Sessions:
-    """A session is over when it was not refreshed for `idle_s`, and in any case `max_s` after the login."""
+    """A session is over when it was not refreshed for `idle_s`, and in any case `max_s` after the login.
 
-    def __init__(self, world: World, idle_s: float, max_s: float = MAX_S) -> None:
+    A user has `max_count` sessions at most, one per device. Logins at the same moment may exceed the bound until the
+    user's next login.
+    """
+
+    def __init__(self, world: World, idle_s: float, max_s: float = MAX_S, max_count: int = MAX_COUNT) -> None:
         self._world = world
         self._idle_ms = round(idle_s * 1000)
         self._max_ms = round(max_s * 1000)
+        self._max_count = max_count
 
     async def begin(self, user: User, device: Device) -> Grant:
-        """For who has just shown who he is. The race with ending all sessions: `epoch` is from before this row."""
+        """Log a device in. Ends the device's earlier session, and the user's least recently used beyond the bound.
+
+        The caller has verified who the user is. A concurrent end of all sessions ends this one too: `epoch` was read
+        before this row is written.
+        """
         secret, now_ms = os.urandom(SECRET_BYTES), self._world.clock.now_ms()
         row = Session(
             tenant=user.tenant,
@@ -70,6 +80,7 @@ class Sessions:
         )
         grant = await self._grant(row, secret, await self._mac(row.tenant))
         await self._world.rows.create(row)
+        await self._end_replaced(row)
         return grant
 
     async def refresh(self, token: str, retry_key: str | None = None) -> Grant:
@@ -153,6 +164,21 @@ class Sessions:
             raise refused()
         raise refused_for("unknown refresh token", tenant=row.tenant, user=row.user, subject=row.session)
 
+    async def _end_replaced(self, new: Session) -> None:
+        """End what the new session replaces. A row that the index does not show yet ends with a later login."""
+        now_ms = self._world.clock.now_ms()
+        listed = await self._world.rows.list(new.tenant, new.user)
+        live = [row for row in listed if row.epoch == new.epoch and now_ms < row.expires_at_ms]
+        for row, reason in replaced(new, live, self._max_count):
+            await self._end(row)
+            record(
+                SecurityEventKind.SESSIONS_ENDED,
+                tenant=row.tenant,
+                user=row.user,
+                subject=row.session,
+                reason=reason,
+            )
+
     def _end_ms(self, created_at_ms: int, now_ms: int) -> int:
         return min(now_ms + self._idle_ms, created_at_ms + self._max_ms)
 
@@ -189,6 +215,29 @@ class Sessions:
 
 def _ended(row: Session) -> TidingsError:
     return refused_for("the session has ended", tenant=row.tenant, user=row.user, subject=row.session)
+
+
+def replaced(new: Session, live: Sequence[Session], max_count: int) -> Sequence[tuple[Session, str]]:
+    """Say which of a user's sessions a login ends, and why.
+
+    Two logins at the same moment list each other's rows. Both order the rows alike, and a login ends only rows that
+    precede its own, so the two never end each other.
+    """
+    others = [row for row in live if row.session != new.session]
+    same = [row for row in others if row.device.id == new.device.id and _begun(row) < _begun(new)]
+    left = sorted([*(row for row in others if row not in same), new], key=_last_use)
+    surplus = [row for row in left[:-max_count] if _last_use(row) < _last_use(new)]
+    return [(row, "the device logged in again") for row in same] + [
+        (row, "too many sessions") for row in surplus
+    ]
+
+
+def _begun(row: Session) -> tuple[int, SessionId]:
+    return row.created_at_ms, row.session
+
+
+def _last_use(row: Session) -> tuple[int, SessionId]:
+    return row.refreshed_at_ms, row.session
 
 
 def is_on(row: Session, user: User, now_ms: int) -> bool:

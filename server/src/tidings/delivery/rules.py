@@ -193,6 +193,11 @@ def cut(row: Row, last: Mark) -> Row:
     )
 
 
+def has_lost_a_stay(before: News, after: News) -> bool:
+    """Whether a cut took a join or a leave away. What the row said before those is not known any more."""
+    return (before.joined, before.removed) != (after.joined, after.removed)
+
+
 def _at_most(mark: Mark | None, last: Mark) -> Mark | None:
     return last if mark is not None and mark.sequence > last.sequence else mark
 

@@ -25,22 +25,30 @@ type _Gone = tuple[TenantId, UserId, tuple[PendingKey, ...]]
 
 @final
 class Ordinals:
-    """Of entries that went through lately, chat by chat. They never change, so they may be kept."""
+    """Of entries that went through lately, chat by chat. They never change, so they may be kept.
 
-    def __init__(self, chats: int = 4_096, entries: int = 32) -> None:
-        self._most_chats = chats
+    Bounded by the entries in all chats, not by chats: a gateway with many devices sees tens of thousands of chats
+    between an entry and its ack, with an entry or two in each.
+    """
+
+    def __init__(self, entries: int = 131_072, of_a_chat: int = 32) -> None:
         self._most_entries = entries
+        self._most_of_a_chat = of_a_chat
+        self._entries = 0
         self._chats: OrderedDict[ChatKey, dict[int, int]] = OrderedDict()
 
     def note(self, chat: ChatKey, entries: Iterable[Entry]) -> None:
         known = self._chats.setdefault(chat, {})
         self._chats.move_to_end(chat)
+        self._entries -= len(known)
         for entry in entries:
             known[entry.sequence] = entry.ordinal
-        while len(known) > self._most_entries:
+        while len(known) > self._most_of_a_chat:
             del known[next(iter(known))]
-        if len(self._chats) > self._most_chats:
-            self._chats.popitem(last=False)
+        self._entries += len(known)
+        while self._entries > self._most_entries:
+            _, gone = self._chats.popitem(last=False)
+            self._entries -= len(gone)
 
     def of(self, chat: ChatKey, sequence: int) -> Mark | None:
         ordinal = self._chats.get(chat, {}).get(sequence)

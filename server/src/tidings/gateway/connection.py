@@ -100,6 +100,13 @@ class Connection:
             return [self._too_fast(got.id)]
         return self._refused(got, now) if isinstance(got, Refused) else self._asked(got, now)
 
+    def received_part(self, now: float) -> list[Effect]:
+        """A ping, a pong or a fragment has come, which costs as much as a frame and is counted as one."""
+        if self.state is State.CLOSED:
+            return []
+        self._frames.take(now)
+        return self._close(CloseCode.TOO_FAST) if self._frames.is_exhausted else []
+
     def answered(self, number: int, body: Struct, now: float) -> list[Effect]:
         """What came of a call: the answer, or an `ErrorBody`. One that comes too late is dropped."""
         asked = self._calls.pop(number, None)

@@ -64,6 +64,9 @@ class Peer:
         traffic.bytes_in += len(data)
         self._do(self._connection.received(data, self._shared.now()))
 
+    def on_part(self) -> None:
+        self._do(self._connection.received_part(self._shared.now()))
+
     def on_close(self, code: int) -> None:
         self._connection.lost()
         self._shared.peers.pop(self.socket, None)

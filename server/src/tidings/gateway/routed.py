@@ -210,6 +210,8 @@ class Routed:
                 self.giving.take(word, room)
 
     def missed(self, room: Room, /) -> None:
+        for seat in room.seats:
+            seat.unheard.pop(room.key.chat, None)
         self._missed.add(room)
 
     def _hear(self, heard: Heard) -> None:
@@ -282,12 +284,10 @@ class Routed:
         place = seat.places.get(chat)
         has_left = place is not None and place.position >= last and not place.is_member
         seat.unheard.pop(chat, None)
-        if chat in seat.rooms or has_left:
+        if has_left or (chat in seat.rooms and self.rooms.is_heard(seat.chat(chat))):
             return
-        try:
-            await self.rooms.enter(seat, chat)
-        except RoutesAwayError:
-            # Only this chat can't be heard. It is compared now and tried again by the heartbeat.
+        if not await self.rooms.enter(seat, chat):
+            # Only this chat can't be heard. It is compared now, by each heartbeat, and when its channel is confirmed.
             seat.unheard[chat] = None
         await self._compare(seat.chat(chat), [seat])
 
@@ -307,8 +307,10 @@ class Routed:
         news = heads.get(chat.chat)
         head = news.head.sequence if news is not None and news.head is not None else 0
         for seat in seats:
-            if (place := seat.places.get(chat.chat)) is not None:
-                place.hear(head)
+            if chat.chat in seat.places or (head and not seat.is_live):
+                # A device in its first resume has no place in the chat yet, and may have read the chat's head before
+                # this entry was published: what is noted now is compared with the place that the resume makes.
+                seat.heard(chat.chat, head, head)
                 self.ranges.start(seat, chat.chat)
 
 

@@ -35,6 +35,7 @@ class Appends[S]:
             return await lane.append(proposal, beside_at)
         finally:
             self._weigh(lane)
+            self._past.forget_old()
 
     async def begin(self, chat: ChatKey, draft: Draft, beside: Beside) -> Begun:
         """The first entry of a log, with the rows of the chat. One that was begun already says by what."""
@@ -76,9 +77,9 @@ class Appends[S]:
             self._forget_idle()
 
     def _forget_idle(self) -> None:
-        """Never forget a busy lane: a second one of the same chat would append beside it."""
+        """Never forget a lane in use: a second one of the same chat would append beside it."""
         while len(self._lanes) > self._lanes_kept or self.weight > self._weight_kept:
-            idle = next((lane for lane in self._lanes.values() if not lane.is_busy), None)
+            idle = next((lane for lane in self._lanes.values() if lane.is_idle), None)
             if idle is None:
                 return
             self.weight -= idle.counted

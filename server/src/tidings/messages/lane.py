@@ -7,7 +7,6 @@ one judges it anew, against a log that tells whether it stands.
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -15,8 +14,8 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Appended, BesideAt, Entry, Proposal, Refusal
-from tidings.messages.past import NOTHING_READ, Past, PastKeys
+from tidings.messages.model import Appended, BesideAt, Entry, Past, Proposal, Refusal
+from tidings.messages.past import PastKeys
 from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome
 from tidings.messages.rules import (
     ADMITTED,
@@ -31,15 +30,14 @@ from tidings.messages.rules import (
     refused,
     repeat_of,
 )
-from tidings.messages.view import NOBODY_WAITS, View
+from tidings.messages.view import View
+from tidings.messages.waiting import Answer, Queue, Waiting
 
 if TYPE_CHECKING:
     from tidings.messages.model import SendKey
 
 MAX_BATCH = 25
 _log = logging.getLogger(__name__)
-
-type Answer = Appended | NeedsPast | Exception
 
 
 class Told(Protocol):
@@ -58,36 +56,6 @@ class World[S](NamedTuple):
     told: Told | None = None
 
 
-class Waiting[S]:
-    """A proposal in a lane, and how its sender hears of it."""
-
-    __slots__ = ("answer", "beside_at", "is_confirmed", "is_fresh", "past", "proposal", "wake")
-
-    def __init__(self, proposal: Proposal[S], beside_at: BesideAt | None) -> None:
-        self.proposal = proposal
-        self.beside_at = beside_at
-        self.is_fresh = False
-        self.is_confirmed = False
-        self.past: Past = NOTHING_READ
-        self.answer: Answer | None = None
-        self.wake: asyncio.Future[None] | None = None
-
-    @property
-    def needs_after(self) -> int:
-        """The view must keep the keys above this."""
-        after = self.proposal.after
-        return NOBODY_WAITS if after is None else max(after, self.past.up_to)
-
-    @property
-    def is_keyed(self) -> bool:
-        return self.proposal.after is None
-
-    @property
-    def is_alone(self) -> bool:
-        """Whatever writes a second item goes alone."""
-        return self.is_keyed or self.beside_at is not None
-
-
 class Lane[S]:
     def __init__(self, chat: ChatKey, world: World[S], past: PastKeys) -> None:
         self.chat = chat
@@ -97,31 +65,44 @@ class Lane[S]:
         self._world = world
         self._past = past
         self._judged: Waiting[S] | None = None
-        self._waiting: deque[Waiting[S]] = deque()
+        self._queue: Queue[S] = Queue()
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        return not self.is_busy and not self._queue
+
     async def append(self, proposal: Proposal[S], beside_at: BesideAt | None) -> Appended:
+        """Append the proposal after every earlier one of its sender in this lane."""
         waiting = Waiting(proposal, beside_at)
-        answer = await self._answer(waiting)
-        while isinstance(answer, NeedsPast):
-            # outside the queue: the chat's other senders go on while this one's past is read
-            key = proposal.draft.key
-            past = await self._past.find(self.chat, key, answer.after, answer.up_to)
-            waiting.past = Past(past.up_to, past.seen or waiting.past.seen)
+        self._queue.add(waiting)
+        try:
             answer = await self._answer(waiting)
+            while isinstance(answer, NeedsPast):
+                # not in the lane's turn: the chat's other senders go on while this one reads its past
+                past = await self._past.find(self.chat, proposal.draft.key, answer.after, answer.up_to)
+                waiting.past = Past(past.up_to, past.seen or waiting.past.seen)
+                waiting.answer = waiting.wake = None
+                answer = await self._answer(waiting)
+        finally:
+            self._leave(waiting)
         if isinstance(answer, Appended):
             return answer
         raise answer or AssertionError("a lane was left without an answer")
 
     async def _answer(self, waiting: Waiting[S]) -> Answer | None:
-        waiting.answer = waiting.wake = None
-        self._waiting.append(waiting)
-        try:
-            await (self._wait(waiting) if self.is_busy else self._work(waiting))
-        finally:
-            if waiting.answer is None:
-                self._waiting.remove(waiting)
+        if not self.is_busy:
+            await self._work(waiting)
+        if waiting.answer is None:
+            waiting.wake = asyncio.get_running_loop().create_future()
+            await waiting.wake
         return waiting.answer
+
+    def _leave(self, waiting: Waiting[S]) -> None:
+        """Remove a proposal whose sender was cancelled or could not read its past, and free those behind it."""
+        self._queue.discard(waiting)
+        if not self.is_busy:
+            self._hand_on()
 
     @property
     def weight(self) -> int:
@@ -136,26 +117,22 @@ class Lane[S]:
         if self.view is not None and entry.sequence == self.view.head + 1:
             self.view.apply(entry)
 
-    async def _wait(self, waiting: Waiting[S]) -> None:
-        waiting.wake = asyncio.get_running_loop().create_future()
-        await waiting.wake
-
     async def _work(self, mine: Waiting[S]) -> None:
         self.is_busy = True
         try:
-            while mine.answer is None:
+            while mine.answer is None and self._queue.has_ready:
                 await self._turn()
         finally:
             self._hand_on()
 
     def _hand_on(self) -> None:
-        self.is_busy = any(waiting.wake for waiting in self._waiting)
+        self.is_busy = self._queue.has_sleeper
         if self.is_busy:
             self._task = asyncio.create_task(self._work_for_others())
 
     async def _work_for_others(self) -> None:
         try:
-            while self._waiting:
+            while self._queue.has_ready:
                 await self._turn()
         finally:
             self.is_busy = False
@@ -164,7 +141,7 @@ class Lane[S]:
         """One step for the proposals at the front: answer them, learn what they need, or append them."""
         try:
             view = self.view or await self._fill()
-            view.needed_after = self._needed_after()
+            view.needed_after = self._queue.needed_after
             batch, in_need = self._choose(view)
             if batch:
                 await self._commit(view, batch)
@@ -185,9 +162,6 @@ class Lane[S]:
         _log.error("a turn of a chat's lane failed", exc_info=error)
         self._settle_all(TidingsError(Code.INTERNAL, "Something is wrong with this chat's lane."))
 
-    def _needed_after(self) -> int:
-        return min((waiting.needs_after for waiting in self._waiting), default=NOBODY_WAITS)
-
     async def _fill(self) -> View[S]:
         """A cold view: the head first. What is read of the senders after it is then as of this head or later."""
         newest = await self._world.log.newest(self.chat)
@@ -200,9 +174,8 @@ class Lane[S]:
         """Those at the front that can go together, in the order they came; or the first that lacks something."""
         batch: list[Waiting[S]] = []
         keys: set[SendKey] = set()
-        while len(batch) < min(MAX_BATCH, len(self._waiting)):
-            waiting = self._waiting[len(batch)]
-            if batch and (waiting.is_alone or batch[0].is_alone):
+        for waiting in self._queue.ready():
+            if len(batch) == MAX_BATCH or (batch and (waiting.is_alone or batch[0].is_alone)):
                 break
             self._judged = waiting
             verdict = judge(view, keys, waiting.proposal, is_fresh=waiting.is_fresh, past=waiting.past)
@@ -217,8 +190,10 @@ class Lane[S]:
 
     def _settles(self, waiting: Waiting[S], verdict: Verdict) -> bool:
         match verdict:
-            case Appended() | NeedsPast():
+            case Appended():
                 self._settle(waiting, verdict)
+            case NeedsPast():
+                waiting.give(verdict)
             case Refusal(code) if not waiting.is_keyed or code is Code.KEY_CONFLICT:
                 self._settle(waiting, refused(code))
             case _:
@@ -333,13 +308,10 @@ class Lane[S]:
     def _settle_repeat(self, waiting: Waiting[S], repeat: Appended | Refusal) -> None:
         self._settle(waiting, refused(repeat.code) if isinstance(repeat, Refusal) else repeat)
 
-    def _settle(self, waiting: Waiting[S], answer: Answer) -> None:
-        waiting.answer = answer
-        if waiting in self._waiting:  # else its sender went away while it was under way
-            self._waiting.remove(waiting)
-        if waiting.wake is not None and not waiting.wake.done():
-            waiting.wake.set_result(None)
+    def _settle(self, waiting: Waiting[S], answer: Appended | Exception) -> None:
+        self._queue.discard(waiting)  # not there if its sender was cancelled while it was under way
+        waiting.give(answer)
 
     def _settle_all(self, error: TidingsError) -> None:
-        for waiting in list(self._waiting):
+        for waiting in self._queue.unread():
             self._settle(waiting, error)

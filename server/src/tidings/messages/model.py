@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -96,6 +96,16 @@ class Seen(Struct, frozen=True, gc=False):
 
     sequence: int
     fingerprint: bytes
+
+
+class Past(NamedTuple):
+    """What the log's entries up to `up_to` say about one proposal: where its key stands, if it stands there."""
+
+    up_to: int
+    seen: Seen | None
+
+
+NOTHING_READ: Final = Past(0, None)
 
 
 class Appended(NamedTuple):

@@ -1,37 +1,29 @@
 """The keys of a chat's past, for a sender whose `after` lies further back than the chat's view reaches.
 
 Such a read takes up to 1,000 entries. It is made outside the lane's turn, so that it holds up nobody but its own
-sender, and each user has one at a time. A user's last read is kept for a while: an outbox with many messages for one
-chat costs one read.
+sender, and each user has one at a time. A user's last read is kept for `KEPT_S` after its last use, so that an outbox
+with many messages for one chat costs one read. The keys of all users together are bounded.
 """
 
 import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Seen, SendKey
-
-if TYPE_CHECKING:
-    from tidings.messages.ports import Log
+from tidings.messages.model import Past, Seen, SendKey
+from tidings.messages.ports import Log
+from tidings.messages.rules import MAX_BACK
 
 WINDOW_S: Final = 60.0
 ENTRIES_PER_WINDOW: Final = 10_000
 """Of one user: ten chats whose `after` is as far back as it may be."""
-USERS_KEPT = 64
-
-
-class Past(NamedTuple):
-    """What was read for one proposal: whether its key stands at or below `up_to`, above its `after`."""
-
-    up_to: int
-    seen: Seen | None
-
-
-NOTHING_READ: Final = Past(0, None)
+KEPT_S: Final = WINDOW_S
+"""No less than the window: a user who is forgotten has nothing left to be charged for."""
+KEYS_KEPT: Final = 64_000
+"""Of all users together, some 300 bytes each."""
 
 
 @dataclass(slots=True)
@@ -39,32 +31,63 @@ class _Reader:
     """One user's reads. `keys` are those of (after, up_to] in `chat`."""
 
     since_s: float
+    used_s: float
     entries: int = 0
     chat: ChatKey | None = None
     after: int = 0
     up_to: int = 0
     keys: dict[SendKey, Seen] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    at_once: int = 0  # calls that hold `turn` or wait for it
 
 
 class PastKeys:
-    def __init__(self, log: "Log", clock: Clock) -> None:
+    def __init__(self, log: Log, clock: Clock, *, keys_kept: int = KEYS_KEPT) -> None:
+        self.kept = 0
         self._log = log
         self._clock = clock
-        self._readers: OrderedDict[tuple[TenantId, UserId], _Reader] = OrderedDict()
+        self._keys_kept = keys_kept
+        self._readers: OrderedDict[tuple[TenantId, UserId], _Reader] = OrderedDict()  # the last used is last
 
     async def find(self, chat: ChatKey, key: SendKey, after: int, up_to: int) -> Past:
         """Look for the key in (after, up_to]. Raises `rate_limited` if its sender had too many entries read."""
         reader = self._reader(chat.tenant, key.sender)
-        async with reader.turn:
-            if reader.chat != chat or not reader.after <= after <= reader.up_to:
-                reader.chat, reader.after, reader.up_to, reader.keys = chat, after, after, {}
-            if reader.up_to < up_to:
-                self._charge(reader, up_to - reader.up_to)
-                reader.keys |= await self._log.keys(chat, reader.up_to, up_to)
-                reader.up_to = up_to
-            seen = reader.keys.get(key)
+        reader.at_once += 1
+        try:
+            async with reader.turn:
+                seen = await self._find(reader, chat, key, after, up_to)
+        finally:
+            reader.at_once -= 1
+        self._forget_beyond_bound()
         return Past(up_to, seen if seen is not None and seen.sequence > after else None)
+
+    async def _find(
+        self, reader: _Reader, chat: ChatKey, key: SendKey, after: int, up_to: int
+    ) -> Seen | None:
+        if reader.chat != chat or not reader.after <= after <= reader.up_to:
+            self._keep(reader, {})
+            reader.chat, reader.after, reader.up_to = chat, after, after
+        if reader.up_to < up_to:
+            self._charge(reader, up_to - reader.up_to)
+            more = await self._log.keys(chat, reader.up_to, up_to)
+            reader.after, reader.up_to = max(reader.after, up_to - MAX_BACK), up_to
+            keys = (*reader.keys.items(), *more)
+            self._keep(reader, {each: seen for each, seen in keys if seen.sequence > reader.after})
+        return reader.keys.get(key)
+
+    def forget_old(self) -> None:
+        """Forget the users who have had nothing read for `KEPT_S`, and their keys."""
+        now_s = self._clock.monotonic()
+        while self._readers:
+            who, reader = next(iter(self._readers.items()))
+            if now_s - reader.used_s < KEPT_S or reader.at_once:
+                return
+            self._keep(reader, {})
+            del self._readers[who]
+
+    def _keep(self, reader: _Reader, keys: dict[SendKey, Seen]) -> None:
+        self.kept += len(keys) - len(reader.keys)
+        reader.keys = keys
 
     def _charge(self, reader: _Reader, entries: int) -> None:
         now_s = self._clock.monotonic()
@@ -78,18 +101,19 @@ class PastKeys:
         reader.entries += entries
 
     def _reader(self, tenant: TenantId, user: UserId) -> _Reader:
+        now_s = self._clock.monotonic()
         reader = self._readers.get((tenant, user))
         if reader is None:
-            reader = self._readers[tenant, user] = _Reader(self._clock.monotonic())
-            self._forget_oldest()
+            reader = self._readers[tenant, user] = _Reader(now_s, now_s)
+        reader.used_s = now_s
         self._readers.move_to_end((tenant, user))
         return reader
 
-    def _forget_oldest(self) -> None:
-        """Never a reader that is in use: its user would have two reads at a time."""
-        if len(self._readers) <= USERS_KEPT:
-            return
-        for who, reader in self._readers.items():
-            if not reader.turn.locked():
-                del self._readers[who]
+    def _forget_beyond_bound(self) -> None:
+        """Forget the keys of those who used them longest ago. What the users were charged stays known."""
+        for reader in self._readers.values():
+            if self.kept <= self._keys_kept:
                 return
+            if reader.keys and not reader.at_once:
+                self._keep(reader, {})
+                reader.chat = None

@@ -6,8 +6,18 @@ from typing import Final
 
 from tidings.chats.model import NO_SUCH_CHAT
 from tidings.kernel.errors import Code, TidingsError
-from tidings.messages.model import Appended, Draft, Entry, Kind, Proposal, Refusal, Seen, SendKey
-from tidings.messages.past import NOTHING_READ, Past
+from tidings.messages.model import (
+    NOTHING_READ,
+    Appended,
+    Draft,
+    Entry,
+    Kind,
+    Past,
+    Proposal,
+    Refusal,
+    Seen,
+    SendKey,
+)
 from tidings.messages.view import KEYS_KEPT, View
 
 MAX_BACK: Final = 1_000

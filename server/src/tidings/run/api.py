@@ -108,7 +108,7 @@ class Joined:
             chat_list=lists.chat_list,
             marking=lists.marking,
             statuses=lists.statuses,
-            visibility=visibility(client, self.engines.redis.it, self.host.clock),
+            visibility=visibility(client, self.engines.redis.it, self.host.clock, self.engines.epoch),
             own_rows=own_rows(self.engines.redis.it),
             phone=self._phone(people, limiter),
             sessions=people.sessions,

@@ -13,7 +13,7 @@ from tidings.delivery.rows import Rows
 from tidings.delivery.status import Statuses
 from tidings.delivery.store import DynamoLists, DynamoTruth, DynamoWatermarks, Settling
 from tidings.delivery.watermarks import Marking
-from tidings.kernel.clock import Clock
+from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.epoch import Epoch, first_epoch
 from tidings.messages import content
 from tidings.messages.store import DynamoReader
@@ -36,8 +36,18 @@ class ChatLists(NamedTuple):
     directs: Directs
 
 
+def join_settling(client: Client, epoch: Epoch, *, is_read_only: bool = False) -> Settling:
+    """What every store of rows needs. With `first_epoch`, rows are believed as they stand."""
+    memberships = DynamoRows(client, SystemClock())  # Only read: nobody asks for the time.
+    return Settling(client, DynamoReader(client), memberships, epoch, is_read_only=is_read_only)
+
+
 def join_lists(client: Client, epoch: Epoch = first_epoch) -> DynamoLists:
-    return DynamoLists(client, Settling(client, DynamoReader(client), epoch))
+    return DynamoLists(client, join_settling(client, epoch))
+
+
+def join_watermarks(client: Client, clock: Clock, epoch: Epoch = first_epoch) -> DynamoWatermarks:
+    return DynamoWatermarks(client, clock, join_settling(client, epoch))
 
 
 def join_chat_lists(
@@ -45,7 +55,7 @@ def join_chat_lists(
 ) -> ChatLists:
     """`told` hears whenever somebody got further."""
     chats, log, lists = DynamoRows(client, clock), DynamoReader(client), join_lists(client, epoch)
-    directs, watermarks = Directs(chats), DynamoWatermarks(client, clock)
+    directs, watermarks = Directs(chats), join_watermarks(client, clock, epoch)
     audience = ReadAudience(directs)
     return ChatLists(
         Marking(watermarks, lists, chats, log, told),
@@ -56,9 +66,8 @@ def join_chat_lists(
 
 
 def join_rows(client: Client, keys: Keys, audience: Audience, epoch: Epoch = first_epoch) -> Rows:
-    log = DynamoReader(client)
-    truth = DynamoTruth(client, Settling(client, log, epoch))
-    return Rows(truth, audience, log, Previews(keys, words))
+    truth = DynamoTruth(client, join_settling(client, epoch))
+    return Rows(truth, audience, DynamoReader(client), Previews(keys, words))
 
 
 def words(body: bytes) -> str:

@@ -10,7 +10,7 @@ from tidings.delivery.audience import KeptAudience, ReadAudience
 from tidings.delivery.counts import Counts
 from tidings.delivery.ports import Keys, Line, Marks, Routes, UserAway
 from tidings.delivery.reaching import Reaching
-from tidings.delivery.store import DynamoLists, DynamoPending, KafkaUnreached
+from tidings.delivery.store import DynamoPending, KafkaUnreached
 from tidings.delivery.unreached import Said, Unreached
 from tidings.delivery.withdrawing import Withdrawing
 from tidings.delivery.worker import Stores, Worker
@@ -28,7 +28,7 @@ from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.kafka.records import Record
 from tidings.platform.redis.client import Redis
 from tidings.routing.store import RedisLine, RedisMarks, RedisRoutes
-from tidings.run.chat_lists import join_rows
+from tidings.run.chat_lists import join_lists, join_rows
 from tidings.tables.items.chat import chat_key
 from tidings.tables.keys import KeyPartError
 from tidings.tenants.keys import KeyRing
@@ -76,10 +76,12 @@ def join_worker(
     return Worker(stores, reaching, counts=counts, pauses=pauses)
 
 
-def join_unreached(client: Client, keys: KeyRing, clock: Clock, publisher: Publisher) -> Unreached:
+def join_unreached(
+    client: Client, keys: KeyRing, clock: Clock, publisher: Publisher, epoch: Epoch = first_epoch
+) -> Unreached:
     wishes = TenantWishes(TenantReader(DynamoTenantStore(client, AuthenticRows(keys)), clock))
     return Unreached(
-        DynamoLists(client), keys, KafkaUnreached(publisher), read=said, wishes=wishes, clock=clock
+        join_lists(client, epoch), keys, KafkaUnreached(publisher), read=said, wishes=wishes, clock=clock
     )
 
 

@@ -79,7 +79,7 @@ class Delivering(Component):
 
     def _handler(self, counts: Counts) -> "Handler":
         client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
-        away = join_unreached(client, keys, clock, self._publisher.it)
+        away = join_unreached(client, keys, clock, self._publisher.it, self._engines.epoch)
         worker = join_worker(
             client,
             keys,

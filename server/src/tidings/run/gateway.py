@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from msgspec import structs
+
 from tidings.accounts.credentials import Credentials
 from tidings.accounts.revocations import Heard, RevocationWatch
 from tidings.accounts.store.revocations import DynamoRevocations
@@ -46,7 +48,7 @@ from tidings.run.options import otlp_headers, process_options, refuse_faulty
 from tidings.run.people import people_of
 from tidings.run.settings import Settings, production
 from tidings.run.signs import sign_world, telling
-from tidings.run.sockets import admission_options, hub_options, listen_options, open_enough_files
+from tidings.run.sockets import admission_options, fit_to_open_files, hub_options, listen_options
 from tidings.wire.bounds import MAX_FRAME_BYTES
 from tidings.wire.close_codes import CloseCode, reason
 
@@ -114,7 +116,7 @@ def run_gateway(settings: Settings) -> NoReturn:
 
 
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
-    open_enough_files(settings.gateway)
+    settings = with_fitting_bounds(settings)
     engines = wiring.engines(settings, host)
     accounts = Held(
         "accounts",
@@ -136,6 +138,18 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
 
     edge = SocketServer(server, leaving(settings), host.tasks, watch=watch, stop_s=settings.process.stop_s)
     return [*engines.components, accounts, publisher, gains, edge]
+
+
+def with_fitting_bounds(settings: Settings) -> Settings:
+    """Lower the gateway's default bounds to the open files that this machine allows, and say so."""
+    fitting = fit_to_open_files(settings.gateway)
+    if fitting != settings.gateway:
+        log.warning(
+            "fewer connections than the default: raise the limit of open files, or set gateway.max_connections",
+            max_connections=fitting.max_connections,
+            max_handshakes=fitting.max_handshakes,
+        )
+    return structs.replace(settings, gateway=fitting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +225,9 @@ class Joined:
             listing=self.lists.chat_list,
             history=cases.history,
             marking=cases.marking,
-            signs=sign_world(self.settings, client, redis, clock),
+            signs=sign_world(self.settings, client, redis, clock, self.engines.epoch),
             inboxes=cases.inboxes,
-            unreached=join_unreached(client, keys, clock, self.publisher),
+            unreached=join_unreached(client, keys, clock, self.publisher, self.engines.epoch),
             pauses=self.host.pauses,
             clock=clock,
             options=routing(self.settings),

@@ -60,7 +60,12 @@ def people_of(settings: Settings, client: Client, clock: Clock, kms: Kms, keys: 
     admission = Admission(users, clock, replace(KEEP, fresh_s=wanted.user_check_s))
     return People(
         users=users,
-        sessions=Sessions(world, wanted.session_idle_days * _DAY_S, wanted.session_max_days * _DAY_S),
+        sessions=Sessions(
+            world,
+            wanted.session_idle_days * _DAY_S,
+            wanted.session_max_days * _DAY_S,
+            wanted.sessions_per_user,
+        ),
         live=LiveSessions(rows, admission, clock, kept_s=wanted.session_check_s),
         access=access,
         admission=admission,

@@ -12,7 +12,6 @@ from tidings.chats.store import DynamoRows
 from tidings.delivery.audience import ReadAudience
 from tidings.delivery.model import Row
 from tidings.delivery.rules import furthest
-from tidings.delivery.store import DynamoLists, DynamoWatermarks
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
@@ -23,7 +22,7 @@ from tidings.platform.kafka.publisher import Publisher
 from tidings.relay import rules
 from tidings.relay.repair import Mended, Repair
 from tidings.relay.store import DynamoBooks
-from tidings.run.chat_lists import join_rows
+from tidings.run.chat_lists import join_lists, join_rows, join_watermarks
 from tidings.run.installation.row import Row as InstallationRow
 from tidings.run.keys import open_keys
 from tidings.run.options import dynamo_endpoint, kafka_connection
@@ -63,8 +62,9 @@ class RowBooks(DynamoBooks):
         super().__init__(client)
         clock = SystemClock()
         self._chats = DynamoRows(client, clock)
-        self._rows = DynamoWatermarks(client, clock)
-        self._heads = DynamoLists(client)
+        # Believed as they stand: a row of another epoch is to be found, and handling an entry settles it.
+        self._rows = join_watermarks(client, clock)
+        self._heads = join_lists(client)
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
         return [entry_of(item) for item in await self.items(chat, after, up_to)]

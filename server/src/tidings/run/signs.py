@@ -6,15 +6,16 @@ from contextlib import asynccontextmanager
 from tidings.accounts.store.users import DynamoUserReader
 from tidings.chats.store import DynamoRows
 from tidings.delivery.rules import is_member
-from tidings.delivery.store import DynamoLists, DynamoWatermarks
 from tidings.gateway.signs.desk import SignOptions, SignWorld
 from tidings.kernel.clock import Clock
+from tidings.kernel.epoch import Epoch, first_epoch
 from tidings.kernel.ids import ChatId, TenantId, UserId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.lifecycle.run import Host
 from tidings.platform.redis.client import Redis
 from tidings.platform.telemetry import logs
 from tidings.routing.store import RedisLine, RedisPresence, RedisRoutes
+from tidings.run.chat_lists import join_lists, join_watermarks
 from tidings.run.held import Held
 from tidings.run.settings import Settings
 from tidings.signs.own_rows import OwnRows
@@ -33,10 +34,10 @@ _SETTLE_S = 1.0
 class Acquaintances:
     """Who may see whom, out of the rows of users, blocks and chats."""
 
-    def __init__(self, client: Client, clock: Clock) -> None:
+    def __init__(self, client: Client, clock: Clock, epoch: Epoch = first_epoch) -> None:
         self._users = DynamoUserReader(client)
         self._rows = DynamoRows(client, clock)
-        self._lists = DynamoLists(client)
+        self._lists = join_lists(client, epoch)
 
     async def hidden(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
         """Of a user without a row of his own nothing is known, so nothing is hidden either."""
@@ -51,13 +52,13 @@ class Acquaintances:
         return {row.chat for row in rows if is_member(row.known)}
 
 
-def watching(client: Client, redis: Redis, clock: Clock) -> Watching:
-    return Watching(Acquaintances(client, clock), RedisPresence(redis))
+def watching(client: Client, redis: Redis, clock: Clock, epoch: Epoch) -> Watching:
+    return Watching(Acquaintances(client, clock, epoch), RedisPresence(redis))
 
 
-def visibility(client: Client, redis: Redis, clock: Clock) -> Visibility:
+def visibility(client: Client, redis: Redis, clock: Clock, epoch: Epoch) -> Visibility:
     line, routes = RedisLine(redis), RedisRoutes(redis, lease_s=_NO_LEASE_S)
-    return Visibility(watching(client, redis, clock), line, routes)
+    return Visibility(watching(client, redis, clock, epoch), line, routes)
 
 
 def own_rows(redis: Redis) -> OwnRows:
@@ -91,13 +92,13 @@ def _telling(settings: Settings, redis: Redis, host: Host) -> Telling:
     return made
 
 
-def sign_world(settings: Settings, client: Client, redis: Redis, clock: Clock) -> SignWorld:
+def sign_world(settings: Settings, client: Client, redis: Redis, clock: Clock, epoch: Epoch) -> SignWorld:
     given = settings.signs
     return SignWorld(
         line=RedisLine(redis),
-        whole=Whole(DynamoRows(client, clock), DynamoWatermarks(client, clock)),
+        whole=Whole(DynamoRows(client, clock), join_watermarks(client, clock, epoch)),
         presences=RedisPresence(redis),
-        seeing=watching(client, redis, clock),
+        seeing=watching(client, redis, clock, epoch),
         options=SignOptions(
             receipts_within_s=given.receipts_within_s,
             subscriptions=given.max_subscriptions,

@@ -6,6 +6,8 @@ import ipaddress
 import resource
 import ssl
 
+from msgspec.structs import replace
+
 from tidings.gateway.admission import AdmissionOptions
 from tidings.gateway.hub import HubOptions
 from tidings.gateway.socket.options import ListenOptions, Network, TcpOptions, UpgradeRules
@@ -57,16 +59,25 @@ def hub_options(given: GatewaySettings) -> HubOptions:
     )
 
 
-def open_enough_files(given: GatewaySettings) -> None:
-    """Raises the process's own limit as far as it may. Without it a full gateway could not accept to refuse."""
+def fit_to_open_files(given: GatewaySettings) -> GatewaySettings:
+    """Raise the process's limit of open files as far as allowed, and lower the default bounds to what it allows.
+
+    A full gateway needs files to accept connections that it refuses. A `max_connections` that an operator has set
+    and that does not fit is refused: they count on it.
+    """
     wanted = given.max_connections + given.max_handshakes + _FILES_BESIDE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed == wanted:
+        return given
+    if given.max_connections != GatewaySettings().max_connections:
         raise _fault(
             f"gateway.max_connections: {wanted} open files are needed, {hard} are allowed (ulimit -Hn)"
         )
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    beside, handshakes = min(_FILES_BESIDE, hard // 4), min(given.max_handshakes, hard // 4)
+    return replace(given, max_handshakes=handshakes, max_connections=hard - handshakes - beside)
 
 
 def _rules(given: GatewaySettings) -> UpgradeRules:

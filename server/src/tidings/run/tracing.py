@@ -21,7 +21,9 @@ from tidings.relay.ports import AwayError as ConsumersAwayError
 from tidings.relay.store import KafkaConsumers
 from tidings.routing.model import Answers, GatewayId, Route, RoutesAwayError
 from tidings.routing.store import RedisLine, RedisMarks, RedisPresence, RedisRoutes
+from tidings.run.chat_lists import join_settling
 from tidings.run.delivery import GROUP
+from tidings.run.installation.row import Row as InstallationRow
 from tidings.run.options import dynamo_endpoint, kafka_connection, redis_options
 from tidings.run.settings import Settings
 from tidings.topics.declaration import MESSAGES
@@ -54,17 +56,20 @@ async def open_search(settings: Settings, clock: Clock) -> AsyncIterator[Search]
     try:
         async with open_client(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as client:
             with closing(_Events(settings)) as topic:
-                yield Search(_find(client, _Places(redis), topic, clock), client)
+                installed = await InstallationRow(client, clock).read()
+                epoch = installed.epoch if installed is not None else 0
+                yield Search(_find(client, _Places(redis), topic, clock, epoch), client)
     finally:
         await redis.close()
 
 
-def _find(client: Client, places: "_Places", topic: "_Events", clock: Clock) -> Find:
+def _find(client: Client, places: "_Places", topic: "_Events", clock: Clock, epoch: int) -> Find:
+    settling = join_settling(client, lambda: epoch, is_read_only=True)
     return Find(
         DynamoReader(client),
         _Chats(client, clock),
-        rows=DynamoWatermarks(client, clock),
-        heads=DynamoLists(client),
+        rows=DynamoWatermarks(client, clock, settling),
+        heads=DynamoLists(client, settling),
         queues=DynamoPending(client, clock),
         places=places,
         events=topic,

@@ -23,6 +23,28 @@ class Log(Protocol):
     ) -> Sequence[Entry]: ...
 
 
+class Timeline(Protocol):
+    """A chat's log without content. Reads may lag behind the newest commits by a moment."""
+
+    async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None: ...
+
+    async def metadata(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Sequence[Entry]:
+        """Read the newest entries of a range, newest first."""
+        ...
+
+
+class Memberships(Protocol):
+    async def chats_of(
+        self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
+    ) -> Sequence[tuple[ChatId, Membership]]:
+        """List the chats that the user ever was in, by id."""
+        ...
+
+
+class Names(Protocol):
+    async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]: ...
+
+
 class Chats(Protocol):
     async def chat(self, chat: ChatKey) -> Chat | None: ...
 

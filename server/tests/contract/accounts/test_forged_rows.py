@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
-from fixtures.door import LAPTOP, NUMBER, Door, OpenDoor
+from fixtures.door import NUMBER, Door, OpenDoor
 from fixtures.stage import code_of
 
 from tidings.accounts.api_keys import ApiKeys
 from tidings.accounts.model import Scope
-from tidings.accounts.records import Phone
+from tidings.accounts.records import Device, Phone
 from tidings.accounts.signing_keys import SigningKeys
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.accounts.store.codes import key as code_key
@@ -18,7 +18,7 @@ from tidings.accounts.store.sessions import key as session_key
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.accounts.store.users import claim_key
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import DeviceId, TenantId
 from tidings.platform.dynamo.access import AccessPattern, Operation
 from tidings.platform.dynamo.authentic import AuthenticRows, canonical
 from tidings.platform.dynamo.transactions import Put
@@ -102,14 +102,14 @@ async def test_forged_settings_keys_and_api_keys_are_refused(
         signing, api_keys = DynamoSigningKeyStore(door.client, rows), DynamoApiKeyStore(door.client, rows)
         pair = await SigningKeys(signing, door.clock).make(tenant, "Ed25519")
         issued = (await ApiKeys(api_keys, door.clock).issue(tenant, "x", [Scope.USERS])).key.name
-        for put, item, reading in (
-            (patterns.CREATE_TENANT, "settings", lambda: tenants.read(tenant)),
-            (patterns.PUT_SIGNING_KEY, f"jwk#{pair.key.kid}", lambda: signing.list(tenant)),
-            (patterns.PUT_API_KEY, f"key#{issued.key}", lambda: api_keys.find(issued)),
+        for item, reading in (
+            ("settings", lambda: tenants.read(tenant)),
+            (f"jwk#{pair.key.kid}", lambda: signing.list(tenant)),
+            (f"key#{issued.key}", lambda: api_keys.find(issued)),
         ):
             row = await door.client.get(patterns.READ_SETTINGS, {"tenant": tenant, "item": item})
             assert row is not None
-            await refused(door, put, dict(row), reading, caplog)
+            await refused(door, patterns.PUT_API_KEY, dict(row), reading, caplog)
 
 
 async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(open_door: OpenDoor) -> None:
@@ -158,7 +158,7 @@ async def test_forged_sessions_are_refused(open_door: OpenDoor, caplog: pytest.L
         assert row is not None
         reading = lambda: door.session_rows.read(door.tenant, session)  # noqa: E731 - it is passed on
         await refused(door, patterns.CREATE_SESSION, dict(row), reading, caplog)
-        other = await door.log_in(device=LAPTOP)
+        other = await door.log_in(device=Device(id=DeviceId("phone")))
         moved = dict(row) | session_key(door.tenant, other.grant.session.session)
         await door.client.put(patterns.CREATE_SESSION, moved)
         assert await code_of(door.refresh(other.grant)) is Code.CREDENTIAL_INVALID

@@ -11,10 +11,10 @@ import pytest
 from fixtures.door import ADDRESS, CODE_LIFE_S, NUMBER, OTHER_NUMBER, Door, OpenDoor, counts, wrong
 from fixtures.stage import code_of
 
-from tidings.accounts.records import Challenge, Login, Phone
+from tidings.accounts.records import Challenge, Device, Login, Phone
 from tidings.accounts.store.codes import key
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import DeviceId, TenantId
 from tidings.limits.model import Kind
 from tidings.tables.patterns import accounts as patterns
 
@@ -286,7 +286,7 @@ async def test_the_units_of_a_login(open_door: OpenDoor) -> None:
     async with open_door() as door:
         await door.log_in()
         written, read = counts(door, "write_units"), counts(door, "read_units")
-        await door.log_in()
+        await door.log_in(device=Device(id=DeviceId("phone")))
         assert counts(door, "write_units") - written == {
             patterns.PUT_CODE.name: 1,
             patterns.TRY_CODE.name: 1,
@@ -296,6 +296,7 @@ async def test_the_units_of_a_login(open_door: OpenDoor) -> None:
         assert counts(door, "read_units") - read == {
             patterns.FIND_CLAIM.name: 1,
             patterns.CONFIRM_USER.name: 1,
+            patterns.LIST_SESSIONS.name: 1,
         }
 
 

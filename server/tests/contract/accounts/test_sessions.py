@@ -1,20 +1,18 @@
 """Sessions on both engines: rotation, retries, tokens used twice, and ending them."""
 
 import asyncio
-import logging
 import os
-from collections.abc import Awaitable
+from collections.abc import Sequence
 
 import pytest
-from fixtures.door import IDLE_S, KEPT_S, LAPTOP, OTHER_NUMBER, Door, OpenDoor, counts
+from fixtures.door import IDLE_S, KEPT_S, LAPTOP, MAX_SESSIONS, OTHER_NUMBER, Door, OpenDoor, counts
 from fixtures.stage import code_of
 
-from tidings.accounts.model import Principal, SessionId
+from tidings.accounts.model import Principal
 from tidings.accounts.records import Device, Grant, Session
 from tidings.accounts.refresh import spell
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
-from tidings.kernel.security import MAX_PER_WINDOW, _Sampling
 from tidings.tables.patterns import accounts as patterns
 
 PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
@@ -187,6 +185,59 @@ async def test_sessions_are_listed_by_device_and_ended_one_by_one(open_door: Ope
         await door.refresh(other.grant, retry_key())
 
 
+async def test_a_device_that_logs_in_again_replaces_its_earlier_session(open_door: OpenDoor) -> None:
+    async with open_door() as door:
+        first, phone = await door.log_in(), await door.log_in(device=PHONE)
+        neighbour = await door.log_in(OTHER_NUMBER)
+        second = await door.log_in()
+        principal = await door.access.verify(first.grant.access_token.reveal())
+        assert await code_of(door.live.validate(principal)) is REFUSED
+        assert await code_of(door.refresh(first.grant, retry_key())) is REFUSED
+        for login in (phone, second, neighbour):
+            await door.refresh(login.grant, retry_key())
+
+
+async def test_two_logins_of_one_device_at_the_same_time_leave_one_session(
+    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each login lists the other's row, and they must not end each other."""
+    async with open_door() as door:
+        user = (await door.log_in(device=PHONE)).user
+        both, rows_of = asyncio.Barrier(2), door.session_rows.list
+
+        async def list_together(tenant: TenantId, user: UserId) -> Sequence[Session]:
+            await both.wait()
+            rows = await rows_of(tenant, user)
+            await both.wait()
+            return rows
+
+        monkeypatch.setattr(door.session_rows, "list", list_together)
+        grants = await asyncio.gather(*(door.sessions.begin(user, LAPTOP) for _ in range(2)))
+        assert sorted([await is_on(door, grant) for grant in grants]) == [False, True]
+
+
+async def test_a_user_has_a_bounded_number_of_sessions_and_the_least_recently_used_ends(
+    open_door: OpenDoor,
+) -> None:
+    async with open_door() as door:
+        user = (await door.log_in()).user
+        grants = []
+        for number in range(MAX_SESSIONS):
+            door.clock.now_s += 1
+            device = Device(id=DeviceId(f"browser-{number}"))
+            grants.append(await door.sessions.begin(user, device))
+        assert len(await door.sessions.list(door.tenant, user.user)) == MAX_SESSIONS
+        door.clock.now_s += 1
+        grants[0] = await door.refresh(grants[0], retry_key())
+        await door.sessions.begin(user, PHONE)
+        listed = {row.session for row in await door.sessions.list(door.tenant, user.user)}
+        assert len(listed) == MAX_SESSIONS
+        assert [grant.session.session in listed for grant in grants] == [True, False] + [True] * (
+            MAX_SESSIONS - 2
+        )
+        assert not await is_on(door, grants[1])
+
+
 async def test_nobody_ends_a_session_of_another_user(open_door: OpenDoor) -> None:
     async with open_door() as door:
         mine, theirs = await door.log_in(), await door.log_in(OTHER_NUMBER)
@@ -283,48 +334,6 @@ async def test_a_session_is_good_for_its_own_user_and_device_alone(open_door: Op
         for user, device in ((other.user.user, LAPTOP.id), (session.user, PHONE.id)):
             forged = Principal(tenant=door.tenant, user=user, device=device, session=session.session)
             assert await code_of(door.live.validate(forged)) is REFUSED
-
-
-async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
-    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
-    caplog.set_level(logging.INFO, "tidings.security")
-
-    async def logged(attempt: Awaitable[object]) -> dict[str, str]:
-        caplog.clear()
-        assert await code_of(attempt) is REFUSED
-        (line,) = caplog.records
-        assert line.message == "credential_refused"
-        return dict(line.__dict__["security"])
-
-    async with open_door() as door:
-        grant, other = (await door.log_in()).grant, (await door.log_in(device=PHONE)).grant
-        row, token = grant.session, grant.access_token.reveal()
-        known = {"tenant": door.tenant, "user": row.user, "subject": row.session}
-        mac = (await door.keys.of(door.tenant)).fingerprint
-        unknown = spell(TenantId("invented"), other.session.session, bytes(32), mac)
-        assert "tenant" not in await logged(door.sessions.refresh(unknown))
-        assert "tenant" not in await logged(door.access.verify(token[:-4] + "AAAA"))
-        assert await logged(door.access.verify("junk")) == {"reason": "malformed access token"}
-        wrong = spell(door.tenant, row.session, bytes(32), lambda said: mac(said)[::-1])
-        assert await logged(door.sessions.refresh(wrong)) == known | {"reason": "unknown refresh token"}
-        principal = await door.access.verify(token)
-        await door.sessions.revoke(door.tenant, row.user, row.session)
-        assert await logged(door.live.validate(principal)) == known | {"reason": "the session has ended"}
-
-
-async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(
-    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
-    caplog.set_level(logging.INFO, "tidings.security")
-    async with open_door() as door:
-        mac = (await door.keys.of(door.tenant)).fingerprint
-        for n in range(2 * MAX_PER_WINDOW):
-            token = spell(TenantId(f"invented{n}"), SessionId(new_ulid()), bytes(32), mac)
-            assert await code_of(door.sessions.refresh(token)) is REFUSED
-    assert len(caplog.records) == MAX_PER_WINDOW
 
 
 async def test_the_units_of_a_refresh(open_door: OpenDoor) -> None:

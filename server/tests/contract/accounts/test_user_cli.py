@@ -8,10 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 from fixtures.door import NUMBER, OpenDoor
 from fixtures.engines import Space
-from fixtures.stage import file_rows
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, file_rows
 from fixtures.tables import REGION, Tables
 
+from tidings.accounts.records import Device
+from tidings.kernel.clock import time_text
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceId
 from tidings.run.cli import tidings
 
 
@@ -39,8 +42,9 @@ def test_a_user_is_made_and_shown(space: Space) -> None:
     assert made.exit_code == 0, made.output
     user = json.loads(made.stdout)
     assert (user["tenant"], user["user"], user["phone"]) == (space.tenant, "anna", NUMBER)
-    assert json.loads(typed("show", space.tenant, "anna", "--json").stdout) == user
-    assert json.loads(typed("show", space.tenant, "--phone", NUMBER, "--json").stdout) == user
+    shown = user | {"presence": None, "last_seen_at": None, "chats": 0}
+    assert json.loads(typed("show", space.tenant, "anna", "--json").stdout) == shown
+    assert json.loads(typed("show", space.tenant, "--phone", NUMBER, "--json").stdout) == shown
     plain = typed("show", space.tenant, "anna").output
     assert "Anna" in plain
     assert NUMBER in plain
@@ -57,7 +61,61 @@ def test_a_hostile_name_is_shown_as_text(space: Space, name: str) -> None:
     assert name.replace("\x1b", "").replace("\x07", "") in shown.output
 
 
+def listed(tenant: str, *words: str) -> Result:
+    return CliRunner().invoke(tidings, ["message", "list", "--tenant", tenant, *words])
+
+
+def test_support_finds_a_message_by_user_and_time_and_sees_no_content(
+    play: Play, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent_at: list[str] = []
+
+    async def scene(stage: Stage) -> None:
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.group(CLEO)
+        for n in range(12):
+            stage.clock.ahead_ms += 60_000
+            sent_at.append(time_text(stage.clock.now_ms()))
+            await stage.send(chat, ANNA, f"secret {n}")
+
+    play(scene)
+    typed("create", space.tenant, "--id", "anna")
+    assert json.loads(typed("show", space.tenant, "anna", "--json").stdout)["chats"] == 2
+    own = json.loads(typed("chats", space.tenant, "anna", "--json").stdout)
+    assert [(each["type"], each["others"]) for each in own] == [("direct", ["ben"]), ("group", ["cleo"])]
+    chat = own[0]["chat"]
+    assert own[0]["newest_message"] == f"{chat}.13"
+
+    monkeypatch.setenv("COLUMNS", "40")
+    assert f"{chat}.13" in typed("chats", space.tenant, "anna").output
+    asked = ("--chat", chat, "--around", sent_at[5], "--limit", "4")
+    found = listed(space.tenant, *asked, "--json")
+    page = json.loads(found.stdout)
+    assert [each["message"] for each in page["messages"]] == [f"{chat}.{n}" for n in (5, 6, 7, 8)]
+    assert {each["sender"] for each in page["messages"]} == {"anna"}
+    assert (page["has_earlier"], page["has_later"]) == (True, True)
+    plain = listed(space.tenant, *asked).output
+    assert f"{chat}.7" in plain
+    assert "secret" not in found.output + plain
+
+
+def test_the_chats_of_a_user_are_shown_page_by_page(play: Play, space: Space) -> None:
+    async def scene(stage: Stage) -> None:
+        for other in (BEN, CLEO, DORA):
+            await stage.manage.direct(stage.tenant, ANNA, other)
+
+    play(scene)
+    seen: list[str] = []
+    for _ in range(3):
+        after = ("--after", seen[-1]) if seen else ()
+        [one] = json.loads(typed("chats", space.tenant, "anna", "--limit", "1", *after, "--json").stdout)
+        seen.append(one["chat"])
+    assert len(set(seen)) == 3
+    assert seen[0] in typed("chats", space.tenant, "anna", "--limit", "1").output
+
+
 def test_users_are_listed_found_and_suspended(space: Space) -> None:
+    CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna Schmidt")
     typed("create", space.tenant, "--id", "ben")
 
@@ -102,12 +160,13 @@ def test_sessions_are_listed_and_ended(open_door: OpenDoor, space: Space, tmp_pa
     async def log_in_three_times() -> str:
         async with open_door() as door:
             door.session_rows._rows = file_rows(door.client, tmp_path)
-            users = [(await door.log_in()).user.user for _ in range(3)]
+            devices = [Device(id=DeviceId(f"laptop-{n}"), name="Anna's laptop") for n in range(3)]
+            users = [(await door.log_in(device=device)).user.user for device in devices]
             return users[0]
 
     user = asyncio.run(log_in_three_times())
     listed = json.loads(typed("sessions", space.tenant, user, "--json").stdout)
-    assert [session["device"] for session in listed] == ["laptop"] * 3
+    assert sorted(session["device"] for session in listed) == ["laptop-0", "laptop-1", "laptop-2"]
     assert all("hash" not in name for session in listed for name in session)
     assert "Anna's laptop" in typed("sessions", space.tenant, user).output
     one = listed[0]["session"]

@@ -19,6 +19,9 @@ class Echo:
     def on_message(self, data: bytes) -> None:
         self._socket.send(data)
 
+    def on_part(self) -> None:
+        pass
+
     def on_close(self, code: int) -> None:
         pass
 

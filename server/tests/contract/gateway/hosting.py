@@ -9,6 +9,8 @@ from tidings.gateway.socket.listener import SocketListener
 from tidings.gateway.socket.options import ListenOptions
 from tidings.gateway.socket.ports import Admit, CloseCode, Socket, Upgrade, admit_all
 
+TOO_FAST = 4004
+
 
 @dataclass
 class Guest:
@@ -19,6 +21,8 @@ class Guest:
     on_text: Callable[["Guest", bytes], None] | None = None
     messages: list[bytes] = field(default_factory=list)
     closes: list[int] = field(default_factory=list)
+    parts: int = 0
+    most_parts: int = -1
 
     def on_message(self, data: bytes) -> None:
         self.messages.append(data)
@@ -26,6 +30,11 @@ class Guest:
             self.socket.send(data)
         else:
             self.on_text(self, data)
+
+    def on_part(self) -> None:
+        self.parts += 1
+        if self.parts == self.most_parts:
+            self.socket.close(TOO_FAST)
 
     def on_close(self, code: int) -> None:
         self.closes.append(code)

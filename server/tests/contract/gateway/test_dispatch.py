@@ -6,11 +6,11 @@ from contract.gateway.driver import Device, dispatch_of
 from fixtures.stage import ANNA, BEN, Play, Stage
 
 from tidings.delivery.model import Mark
-from tidings.delivery.store import DynamoWatermarks
 from tidings.gateway.inbox_serving import INBOX_SERVED
 from tidings.gateway.serving import SERVED
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
+from tidings.run.chat_lists import join_watermarks
 from tidings.wire.frames.connecting import Connect
 from tidings.wire.frames.signs import Ping, Pong
 from tidings.wire.frames.table import REQUESTS
@@ -156,7 +156,7 @@ def test_marks_go_forward_and_what_is_above_the_head_is_refused(play: Play) -> N
         assert await ben.ask("read", chat=chat.chat, sequence=2) == {}
         assert await ben.ask("read", chat=chat.chat, sequence=1) == {}
         assert (await ben.ask("read", chat=chat.chat, sequence=9))["code"] == Code.AFTER_ABOVE_HEAD
-        marks = await DynamoWatermarks(stage.client, stage.clock).rows_of(chat, [BEN])
+        marks = await join_watermarks(stage.client, stage.clock).rows_of(chat, [BEN])
         assert (marks[BEN].delivered, marks[BEN].read) == (Mark(2, 1), Mark(2, 1))
 
     play(scene)
@@ -167,7 +167,7 @@ def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: Play) -> None:
         anna, chat = await begun(stage)
         own = {f"not-there-{n}": 1 for n in range(10)}
         assert (await anna.ask("ack", delivered={**own, chat.chat: 1}))["code"] == Code.CHAT_NOT_FOUND
-        marks = await DynamoWatermarks(stage.client, stage.clock).rows_of(chat, [ANNA])
+        marks = await join_watermarks(stage.client, stage.clock).rows_of(chat, [ANNA])
         assert marks[ANNA].delivered == Mark(1, 0)
 
     play(scene)

@@ -1,11 +1,19 @@
 """A chat that became large, and who hears of it late."""
 
-from contract.gateway.test_order import MANY
+import asyncio
+from typing import Any
+
+import pytest
+from contract.gateway.test_order import MANY, large
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, PlayPost, Post
+from fixtures.post import WITHIN_S, Held, PlayPost, Post
 from fixtures.stage import ANNA, BEN, CLEO, by
 
+from tidings.gateway.pushing import giving
+from tidings.gateway.resume.parts import ResumeOptions
+from tidings.kernel.ids import ChatKey
 from tidings.routing.model import Addressee, Part, Push
+from tidings.routing.ports import Hear, Listening, RoutesAwayError
 
 
 def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_chat_became_large(
@@ -29,5 +37,102 @@ def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_chat_beca
         await here.routed._joins.settled(WITHIN_S)
         assert chat.chat not in seat.rooms
         assert cleo.sequences(chat)[-1] == 3
+
+    play_post(scene)
+
+
+def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(play_post: PlayPost) -> None:
+    """The device reads the head, then an entry is published that nobody hears, then the channel is back."""
+
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        held = Held("gateway.read")
+        here = await post.gateway(held)
+        ben = here.open(BEN)
+        await asyncio.wait_for(held.reached.wait(), WITHIN_S)
+        unheard: Any = lambda *_: None  # noqa: E731 - one line says it
+        here.routed.said = unheard  # type: ignore[method-assign]
+        missed = await post.say(chat, ANNA, "unheard")
+        room = here.routed.rooms._rooms[chat]
+        here.routed.missed(room)
+        await until(lambda: not len(here.routed._missed), WITHIN_S)
+        held.let_on()
+        await until(lambda: ben.is_resumed, WITHIN_S)
+        assert ben.sequences(chat)[-1] == missed
+
+    play_post(scene)
+
+
+def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_for(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        here = await post.gateway(resume=ResumeOptions(at_once=1))
+        ears, confirmed = here.routed.rooms._ears, asyncio.Event()
+
+        class Late:
+            async def at_chat(self, key: ChatKey, hear: Hear) -> Listening:
+                await confirmed.wait()
+                return await ears.at_chat(key, hear)
+
+        here.routed.rooms._ears = Late()  # type: ignore[assignment]
+        ben = await here.live(BEN)
+        assert here.seat(BEN).is_routed
+        missed = await post.say(chat, ANNA, "before it is confirmed")
+        assert missed not in ben.sequences(chat)
+        confirmed.set()
+        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+        heard = await post.say(chat, ANNA, "and after it")
+        await until(lambda: heard in ben.sequences(chat), WITHIN_S)
+
+    play_post(scene)
+
+
+def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await large(post)
+        here = await post.gateway()
+        ears, refusals = here.routed.rooms._ears, [RoutesAwayError("away")]
+
+        class Refusing:
+            async def at_chat(self, key: ChatKey, hear: Hear) -> Listening:
+                if refusals:
+                    raise refusals.pop()
+                return await ears.at_chat(key, hear)
+
+        here.routed.rooms._ears = Refusing()  # type: ignore[assignment]
+        ben = await here.live(BEN)
+        missed = await post.say(chat, ANNA, "before it is confirmed")
+        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+
+    play_post(scene)
+
+
+def test_pushes_that_can_not_wait_are_read_from_the_log_by_a_device_that_is_new_in_the_chat(
+    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The push that adds the device's user waits behind another one and is let go for newer ones."""
+    monkeypatch.setattr(giving, "WAITING", 1)
+
+    async def scene(post: Post) -> None:
+        chat = await post.stage.group(CLEO)
+        await post.deliver()
+        here = await post.gateway()
+        cleo, ben = await here.live(CLEO), await here.live(BEN)
+        opening, gate = here.routed.giving._open, asyncio.Event()
+
+        async def late(push: Push, /) -> Any:
+            await gate.wait()
+            return await opening(push)
+
+        here.routed.giving._open = late
+        await post.say(chat, ANNA, "being opened")
+        await post.stage.manage.add(chat, by(ANNA), [BEN])
+        await post.deliver()
+        last = [await post.say(chat, ANNA, text) for text in ("one", "two", "three")][-1]
+        gate.set()
+        await until(lambda: last in ben.sequences(chat) and last in cleo.sequences(chat), WITHIN_S)
+        added = last - 3
+        assert ben.sequences(chat) == list(range(added, last + 1))
+        assert cleo.sequences(chat) == list(range(1, last + 1))
 
     play_post(scene)

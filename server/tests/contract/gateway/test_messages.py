@@ -135,6 +135,26 @@ async def test_a_message_of_endless_empty_fragments_takes_no_memory(name: Librar
         assert host.guest.messages == [b"az"]
 
 
+@pytest.mark.parametrize(
+    "flood",
+    [frame(PING, b""), frame(PONG, b""), frame(CONTINUATION, b"", fin=False)],
+    ids=["pings", "pongs", "empty fragments"],
+)
+async def test_every_frame_is_counted_and_a_flood_is_closed_and_read_no_more(
+    name: LibraryName, flood: bytes
+) -> None:
+    async with hosted(name) as host, await RawClient.open(host.port) as client:
+        host.guest.most_parts = 10
+        start = frame(TEXT, b"", fin=False) if flood[0] & 0x0F == CONTINUATION else b""
+        client.send(start + flood * 5_000)
+        got = await client.frame()
+        while got.opcode != CLOSE:
+            assert got.opcode == PONG
+            got = await client.frame()
+        assert int.from_bytes(got.payload[:2]) == 4004
+        assert host.guest.parts == 10
+
+
 async def test_a_ping_is_answered_with_its_payload_and_counts_as_heard(name: LibraryName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         before = host.guest.socket.received_at

@@ -1,23 +1,29 @@
 """Tables that were put back to different moments: rows ahead of their log, and rows behind it."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from contract.gateway.test_order import large, small
 from fixtures.engines import Space
+from fixtures.lists import Lists
 from fixtures.loops import until
 from fixtures.post import WITHIN_S, Post, posted
-from fixtures.stage import ANNA, BEN, Stage
+from fixtures.stage import ANNA, BEN, CLEO, Stage, by
 from fixtures.tables import REGION, Tables
 
+from tidings.delivery.model import Mark, Row, Tick
+from tidings.delivery.rules import is_member
+from tidings.delivery.store import DynamoWatermarks
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.options import Options
+from tidings.run.chat_lists import join_settling, join_watermarks
+from tidings.signs.whole import Whole
 from tidings.tables.control import connect
-from tidings.tables.declaration import DELIVERY_STATE, MESSAGES
+from tidings.tables.declaration import CHAT_MEMBERSHIPS, DELIVERY_STATE, MESSAGES
 from tidings.tables.items.chat import chat_key, user_key
 
 
@@ -42,6 +48,22 @@ def lose_row(tables: Tables, chat: ChatKey, user: UserId) -> None:
     """The rows were put back to an earlier moment than the log."""
     key = {"user_id": {"S": user_key(chat.tenant, user)}, "chat_id": {"S": chat_key(chat)}}
     connect(tables.url, REGION).delete_item(TableName=tables.prefix + DELIVERY_STATE.name, Key=key)
+
+
+@contextmanager
+def membership_put_back(tables: Tables, chat: ChatKey, user: UserId) -> Iterator[None]:
+    """The membership afterwards is as it was before: it is restored together with the log."""
+    engine, name = connect(tables.url, REGION), tables.prefix + CHAT_MEMBERSHIPS.name
+    key = {"chat_id": {"S": chat_key(chat)}, "user_id": {"S": user_key(chat.tenant, user)}}
+    before = engine.get_item(TableName=name, Key=key, ConsistentRead=True)["Item"]
+    yield
+    engine.put_item(TableName=name, Item=before)
+
+
+async def believed(post: Post, chat: ChatKey, user: UserId) -> Row:
+    """The row as it stands in the table, whatever its epoch."""
+    rows = join_watermarks(post.stage.client, post.stage.clock)
+    return (await rows.rows_now(chat, [user]))[user]
 
 
 async def restored(post: Post, chat: ChatKey) -> None:
@@ -112,3 +134,75 @@ async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
         ben = await (await post.gateway()).live(BEN)
         await until(lambda: ben.sequences(chat)[-1:] == [new], WITHIN_S)
         assert ben.sequences(chat)[-4:] == [*said, new]
+
+
+@pytest.mark.parametrize("was", ["in", "out"])
+async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
+    was: str, tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+) -> None:
+    """A row holds the latest join and leave only. A row above its user's leave would show what was said after it."""
+    async with at_post(tables_local, valkey, space, tmp_path) as post:
+        manage, chat, was_in = post.stage.manage, await post.stage.group(BEN, CLEO), was == "in"
+        left = await post.say(chat, ANNA, "together") + 1
+        if not was_in:
+            await manage.remove(chat, by(ANNA), BEN)
+        last = await post.say(chat, ANNA, "the last that is kept")
+        with membership_put_back(tables_local, chat, BEN):
+            if was_in:
+                await manage.remove(chat, by(ANNA), BEN)
+            await manage.add(chat, by(ANNA), [BEN])
+            end = await post.say(chat, ANNA, "lost")
+        lose_entries(tables_local, chat, *range(last + 1, end + 1))
+        await restored(post, chat)
+        new = await post.say(chat, ANNA, "after")
+        ben = await (await post.gateway()).live(BEN, epoch=0, positions={chat.chat: 0})
+        row = await believed(post, chat, BEN)
+        assert (row.known.joined and row.known.joined.sequence, is_member(row.known)) == (1, was_in)
+        assert row.known.head is not None
+        assert row.known.head.sequence == (new if was_in else left)
+        assert ben.sequences(chat) == list(range(1, (new if was_in else left) + 1))
+
+
+@pytest.mark.parametrize("had_read", [2, 5])
+async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lost_nor_ignored(
+    had_read: int, tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+) -> None:
+    async with at_post(tables_local, valkey, space, tmp_path) as post:
+        chat, lists = await small(post), Lists(post.stage)
+        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
+        assert said == [2, 3, 4, 5]
+        await lists.marking.read(chat, BEN, had_read)
+        await lists.marking.delivered(chat, BEN, 5)
+        lose_entries(tables_local, chat, 4, 5)
+        await restored(post, chat)
+        new = (await post.stage.send(chat, ANNA, "after")).sequence
+        assert new == 4
+        assert await lists.marking.read(chat, BEN, new) == (new, 0)
+        await lists.marking.holds(chat, BEN, Mark(new, 3))
+        await post.deliver()
+        row = await lists.row(chat, BEN)
+        assert (row.read, row.delivered) == (Mark(new, 3), Mark(new, 3))
+        assert row.known.epoch == post.stage.epoch
+
+
+async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
+    tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+) -> None:
+    async with at_post(tables_local, valkey, space, tmp_path) as post:
+        stage, chat, lists = post.stage, await small(post), Lists(post.stage)
+        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await lists.marking.read(chat, BEN, said[-1])
+        lose_entries(tables_local, chat, *said[2:])
+        await restored(post, chat)
+        new = (await stage.send(chat, ANNA, "after")).sequence
+        entry = await stage.reader.one(chat, new)
+        assert entry is not None
+        only_read = join_settling(stage.client, lambda: stage.epoch, is_read_only=True)
+        traced = await DynamoWatermarks(stage.client, stage.clock, only_read).rows_and_times(chat, [BEN])
+        assert traced[BEN][0].read_up_to == said[1]
+        assert (await believed(post, chat, BEN)).known.epoch == 0, "a trace writes nothing"
+        (status,) = await lists.statuses.of(chat, ANNA, [entry])
+        assert (status.tick, status.read_by, status.delivered_to) == (Tick.SENT, (), ())
+        whole = Whole(stage.rows, join_watermarks(stage.client, stage.clock, lambda: stage.epoch))
+        got = {each.user: each.read for each in (await whole.of(chat)).members}
+        assert got[BEN] == said[1]

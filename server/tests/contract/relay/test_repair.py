@@ -5,12 +5,17 @@ import os
 import subprocess
 import sys
 
+from contract.gateway.test_restored import lose_entries
 from fixtures.relay_house import RelayHouse
 from fixtures.stage import ANNA, BEN, by
 from fixtures.tables import REGION
 
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
 from tidings.platform.dynamo.opening import open_client
+from tidings.run.chat_lists import join_lists
+from tidings.run.installation.row import Installation
+from tidings.run.installation.row import Row as InstallationRow
 from tidings.run.repairing import RowBooks
 
 COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "relay", "repair"]
@@ -89,4 +94,27 @@ def test_a_member_who_left_is_not_behind(house: RelayHouse) -> None:
     chat = asyncio.run(leave())
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
     repair(house, *named)
+    assert "0 were behind" in repair(house, *named)
+
+
+def test_a_row_ahead_of_its_log_is_settled(house: RelayHouse) -> None:
+    async def restored() -> None:
+        async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+            assert await InstallationRow(client, SystemClock()).change(None, Installation(epoch=1_000))
+
+    async def heads() -> list[tuple[int, int]]:
+        """Of both rows, as they stand in the table."""
+        async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+            rows = [(await join_lists(client).rows(chat.tenant, user))[0].known for user in (ANNA, BEN)]
+            return [(known.head.sequence if known.head else 0, known.epoch) for known in rows]
+
+    chat = asyncio.run(house.commit("one", "two", "three"))
+    named = ["--tenant", chat.tenant, "--chat", chat.chat]
+    repair(house, *named)
+    lose_entries(house.tables, chat, 3, 4)
+    asyncio.run(restored())
+    assert "1 are behind" in repair(house, *named, "--dry-run")
+    assert asyncio.run(heads()) == [(4, 0), (4, 0)]
+    assert "1 were behind and are mended" in repair(house, *named)
+    assert asyncio.run(heads()) == [(2, 1_000), (2, 1_000)]
     assert "0 were behind" in repair(house, *named)

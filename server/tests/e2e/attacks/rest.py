@@ -10,8 +10,15 @@ SOURCE = "127.0.0.2"
 _MAX_BYTES = 64 * 1024 * 1024
 
 
-def connect(port: int, source: str = SOURCE) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=5, source_address=(source, 0))
+def connect(port: int, source: str = SOURCE, receive_bytes: int = 0) -> socket.socket:
+    """Connect with a receive buffer of this size, or with the kernel's choice."""
+    client = socket.socket()
+    if receive_bytes:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    client.settimeout(5)
+    client.bind((source, 0))
+    client.connect(("127.0.0.1", port))
+    return client
 
 
 def heads(seconds: float, port: int) -> int:
@@ -71,7 +78,7 @@ def idle_connections(seconds: float, port: int, count: int) -> int:
             if len(held) % 2:
                 held[-1].sendall(b"GET /v1/me HTTP/1.1\r\nHost: x\r\n\r\n")
         for client in [*held]:
-            if _is_closed(client):
+            if is_closed(client):
                 client.close()
                 held.remove(client)
                 lost += 1
@@ -79,7 +86,7 @@ def idle_connections(seconds: float, port: int, count: int) -> int:
     return lost
 
 
-def _is_closed(client: socket.socket) -> bool:
+def is_closed(client: socket.socket) -> bool:
     client.settimeout(0)
     try:
         return client.recv(65_536) == b""

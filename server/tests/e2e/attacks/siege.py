@@ -11,11 +11,12 @@ is slow in each of `TRIES` rounds: other processes on the machine can slow one r
 
 import asyncio
 import json
-import statistics
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,18 @@ class Round:
     achieved: Any
     cpu_s: float
     latencies_s: list[float]
+    pause_s: float
 
     @property
     def p50_s(self) -> float:
-        return statistics.median(self.latencies_s)
+        """Return the median of latencies over time rather than over requests.
+
+        The client sends one request at a time. An attack that holds one request for seconds would otherwise be
+        outvoted by the few quick ones before and after it.
+        """
+        latencies = sorted(self.latencies_s)
+        spent_s = list(accumulate(latency + self.pause_s for latency in latencies))
+        return latencies[bisect_left(spent_s, spent_s[-1] / 2)]
 
 
 async def withstand(attack: Attack, honest: Honest) -> Round:
@@ -88,7 +97,7 @@ async def _round(attack: Attack, honest: Honest) -> Round:
             await process.wait()
     assert process.returncode == 0, f"the attack {name} failed by itself"
     result = json.loads(output)
-    return Round(result["achieved"], result["cpu_s"], latencies)
+    return Round(result["achieved"], result["cpu_s"], latencies, attack.pause_s)
 
 
 async def _measured(honest: Honest, until: "asyncio.Future[Any]", pause_s: float) -> list[float]:

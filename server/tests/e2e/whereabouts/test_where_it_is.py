@@ -8,8 +8,8 @@ from fixtures.gateway import connected
 from fixtures.stage import by
 
 from tidings.delivery.model import Flags
-from tidings.delivery.store import DynamoWatermarks
 from tidings.kernel.ids import ChatId, ChatKey, UserId
+from tidings.run.chat_lists import join_watermarks
 
 
 def _key(city: City, chat: str) -> ChatKey:
@@ -90,7 +90,7 @@ async def test_muted_blocked_and_archived_are_told_and_change_nothing(busy_city:
         sent = (await anna.client.chat(chat).send("hello")).sequence
     async with city.stage() as stage:
         flags = Flags(muted_until_ms=stage.clock.now_ms() + 3_600_000, is_archived=True)
-        watermarks = DynamoWatermarks(stage.client, stage.clock)
+        watermarks = join_watermarks(stage.client, stage.clock)
         await watermarks.set_flags(_key(city, chat), UserId(who.ben), flags)
         await stage.manage.block(stage.tenant, by(UserId(who.ben)), UserId(who.anna), is_blocked=True)
     told = await until_told(city, chat, sent, state_of(who.ben, "waiting"))

@@ -35,5 +35,6 @@ FAULTS: Final = (
     hot_chat.FAULT,
     removal_race.FAULT,
     restore.FAULT,
+    restore.APART,
     brokers.FAULT,
 )

@@ -1,4 +1,8 @@
-"""The tables are put back to an older copy: what was acknowledged since is lost by definition, and nothing else is."""
+"""The tables are put back to an older copy: what was acknowledged since is lost by definition, and nothing else is.
+
+All tables come from one instant, or rows and heads come from another instant than the log: AWS restores and replicates
+each table by itself.
+"""
 
 import asyncio
 import shutil
@@ -8,6 +12,7 @@ import sys
 import time
 from contextlib import closing
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +21,26 @@ from fixtures.city import City
 from faults.whole.fault import Doing, Fault
 from faults.whole.stand import WHOLE, Stand
 from tidings.engines.model import Engine
+from tidings.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE
+from tidings_harness.workload.scenario import Scenario
 
 _COMMAND: Final = [sys.executable, "-c", "from tidings.run.cli import main; main()", "restored"]
 _GONE_WITHIN_S: Final = 60.0
 _WAIT_S: Final = 1.0
 """Every process was waited for until it was gone, so there is nobody who could still write."""
+_APART: Final = 30
+"""Entries between two copies of different tables: some seconds of the load."""
+_FAR_APART: Final = 400
+_LOST: Final = 60
+"""Entries that are acknowledged after the last copy."""
+
+
+class Rows(Enum):
+    """From which instant rows and heads come, compared with the log and all other tables."""
+
+    WITH_THE_LOG = "together with the log"
+    AFTER_THE_LOG = "after the log"
+    BEFORE_THE_LOG = "before the log"
 
 
 async def inflict(doing: Doing) -> None:
@@ -28,17 +48,37 @@ async def inflict(doing: Doing) -> None:
         await restore(doing, turn)
 
 
-async def restore(doing: Doing, turn: int = 0, **changes: str) -> None:
+async def inflict_apart(doing: Doing) -> None:
+    for turn in doing.rounds(2):
+        await restore(doing, turn, rows=(Rows.AFTER_THE_LOG, Rows.BEFORE_THE_LOG)[turn % 2])
+
+
+async def restore_rows_ahead(doing: Doing, **changes: str) -> None:
+    """So far apart that the log does not pass the rows before the run ends."""
+    await restore(doing, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
+
+
+async def restore(
+    doing: Doing, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
+) -> None:
     """`changes`: settings of the processes that are started afterwards."""
     stand, load = doing.stand, doing.load
-    copy = stand.city.directory / f"copy-{turn}.db"
+    copy, rows_copy = (stand.city.directory / f"{name}-{turn}.db" for name in ("copy", "rows"))
+    if rows is Rows.BEFORE_THE_LOG:
+        await asyncio.to_thread(_copy, stand.city, rows_copy)
+        await load.sent_more(apart)
     load.copied()
     at = datetime.now(UTC)
-    load.step("the tables are copied")
+    load.step(f"the tables are copied, rows and heads {rows.value}")
     await asyncio.to_thread(_copy, stand.city, copy)
-    await load.sent_more(60)
+    if rows is Rows.AFTER_THE_LOG:
+        await load.sent_more(apart)
+        await asyncio.to_thread(_copy, stand.city, rows_copy)
+    await load.sent_more(_LOST)
     load.step("everything is stopped, and the copy put back")
     await _stop_all(stand)
+    if rows is not Rows.WITH_THE_LOG:
+        _replace_rows(stand.city, copy, rows_copy)
     _put_back(stand.city, copy)
     await asyncio.to_thread(_finish, stand.city, at)
     await stand.start(*WHOLE, **changes)
@@ -54,6 +94,17 @@ def _copy(city: City, copy: Path) -> None:
     """All tables at one instant, while they are written to."""
     with closing(sqlite3.connect(_database(city))) as live, closing(sqlite3.connect(copy)) as kept:
         live.backup(kept)
+
+
+def _replace_rows(city: City, copy: Path, rows_copy: Path) -> None:
+    """Replace rows and heads in a copy by those of another copy."""
+    with closing(sqlite3.connect(copy, isolation_level=None)) as kept:
+        kept.execute("ATTACH ? AS other", (str(rows_copy),))
+        for table in (DELIVERY_STATE, CHAT_COUNTERS):
+            name = f'"{city.tables.prefix}{table.name}"'
+            kept.execute(f"DELETE FROM main.{name}")
+            done = kept.execute(f"INSERT INTO main.{name} SELECT * FROM other.{name}")
+            assert done.rowcount, f"{table.name} was empty"
 
 
 def _put_back(city: City, copy: Path) -> None:
@@ -100,4 +151,12 @@ FAULT = Fault(
     invariant="After a restore only that is gone which was acknowledged after the copy was made.",
     fault="the tables are copied under load; later everything is stopped, the copy put back, the epoch raised",
     inflict=inflict,
+)
+
+APART = Fault(
+    name="tables of different instants",
+    invariant="Rows and heads that are ahead of their log, or behind it, hide no entry, lock nobody out and count nothing as read.",
+    fault="as `restore`, with rows and heads copied some seconds after the log, then some seconds before it",
+    inflict=inflict_apart,
+    scenario=Scenario(groups=2, members=12, devices=1, crowd=104, rate=5),
 )

@@ -239,3 +239,12 @@ def test_a_call_without_an_id_is_made_and_not_answered() -> None:
     (call,) = made.received(b'{"ack":{"delivered":{"d":1}}}', 0.1)
     assert isinstance(call, Call)
     assert made.answered(call.number, refusal(Code.INTERNAL, "no"), 0.2) == []
+
+
+@pytest.mark.parametrize("state", [State.CONNECTING, State.AUTHENTICATING, State.RESUMING, State.LIVE])
+def test_pings_and_fragments_count_as_frames_in_every_state(state: State) -> None:
+    made = connection(state)
+    closes = [effects for _ in range(2 * LIMITS.burst + 1) if (effects := made.received_part(0.0))]
+    assert list(map(words, closes)) == ["close:too_fast"]
+    quiet = connection(state)
+    assert not any(quiet.received_part(float(second)) for second in range(1, 5))

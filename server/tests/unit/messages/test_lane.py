@@ -1,15 +1,14 @@
 """The lane on a log in memory: what is appended, what is read for it, what each sender hears."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
 from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.messages.lane import MAX_BATCH
-from tidings.messages.model import Appended, Kind, Seen, SendKey
+from tidings.messages.model import Appended, Kind
 from tidings.messages.rules import MAX_BACK
 
 
@@ -189,98 +188,6 @@ def test_a_chat_that_is_not_there_is_said_to_be_so() -> None:
         stage = Stage()
         nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
         assert await refusal(stage.appends.append(nowhere, proposal("a", "hi"))) is Code.CHAT_NOT_FOUND
-
-    run(check())
-
-
-def _long(stage: Stage, head: int = 900) -> None:
-    stage.log.entries[CHAT].extend(entry(n, Kind.RENAME) for n in range(2, head + 1))
-
-
-def test_an_after_far_back_holds_up_nobody_else() -> None:
-    async def check() -> None:
-        stage = Stage()
-        _long(stage)
-        stage.log.past_gate = asyncio.Event()
-        far_back = asyncio.ensure_future(stage.send("old", after=1))
-        await until(lambda: "keys" in stage.log.calls)
-        for n in range(3):
-            assert (await stage.send(f"new{n}", sender=BEN, after=899)).sequence == 901 + n
-        assert not far_back.done()
-        stage.log.past_gate.set()
-        assert (await far_back).sequence == 904
-
-    run(check())
-
-
-def test_a_key_far_back_is_found_and_its_repeat_is_none() -> None:
-    async def check() -> None:
-        stage = Stage()
-        first = await stage.send("a")
-        stage.log.entries[CHAT].extend(entry(n, Kind.RENAME) for n in range(3, 901))
-        for process in (stage.appends, stage.process()):
-            assert await stage.send("a", via=process) == Appended(first.sequence, is_repeat=True)
-            assert await refusal(stage.send("a", "other", via=process)) is Code.KEY_CONFLICT
-        assert len(stage.log.entries[CHAT]) == 900
-
-    run(check())
-
-
-def test_many_sends_of_a_user_from_far_back_cost_one_read_at_a_time_and_of_each_entry() -> None:
-    async def check() -> None:
-        stage = Stage()
-        _long(stage)
-        read: list[tuple[int, int]] = []
-        at_once, most = 0, 0
-        keys = stage.log.keys
-
-        async def counted(chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
-            nonlocal at_once, most
-            at_once += 1
-            most = max(most, at_once)
-            read.append((after, up_to))
-            found = await keys(chat, after, up_to)
-            at_once -= 1
-            return found
-
-        stage.log.keys = counted  # type: ignore[method-assign]
-        sent = await asyncio.gather(*(stage.send(f"m{n}") for n in range(30)))
-        assert sorted(each.sequence for each in sent) == list(range(901, 931))
-        assert most == 1
-        assert sum(up_to - after for after, up_to in read) <= 930
-
-    run(check())
-
-
-def test_reads_of_the_past_are_bounded_for_each_user() -> None:
-    async def check() -> None:
-        stage = Stage()
-        chats = [ChatKey(TenantId("acme"), ChatId(f"c{n}")) for n in range(12)]
-        for chat in chats:
-            stage.log.entries[chat] = [entry(n, Kind.RENAME) for n in range(1, 1001)]
-        codes: list[Code | None] = []
-        for chat in chats:
-            try:
-                await stage.appends.append(chat, proposal("a", "hi", after=1))
-            except TidingsError as error:
-                codes.append(error.code)
-            else:
-                codes.append(None)
-        assert codes == [None] * 10 + [Code.RATE_LIMITED] * 2
-        other = await stage.appends.append(chats[-1], proposal("b", "hi", sender=BEN, after=1))
-        assert other.sequence == 1001
-
-    run(check())
-
-
-def test_nothing_of_the_past_is_read_for_a_stranger() -> None:
-    async def check() -> None:
-        stage = Stage()
-        _long(stage)
-        stranger = proposal("a", "hi", sender=UserId("stranger"), after=1)
-        hidden = replace(stranger, may=lambda is_member, _: None if is_member else Code.CHAT_NOT_FOUND)
-        assert await refusal(stage.appends.append(CHAT, hidden)) is Code.CHAT_NOT_FOUND
-        assert "keys" not in stage.log.calls
 
     run(check())
 

@@ -9,7 +9,13 @@ from tidings.tables.declaration import TABLES
 from tidings.tables.keys import KeyPartError, KeyTemplate
 from tidings.tables.model import Table
 
-OF_THE_INSTALLATION = {"_system", "_system#{lease}", "_system#relay#{stream_shard}", "t#_Q#{shard}"}
+OF_THE_INSTALLATION = {
+    "_system",
+    "_system#revoked",
+    "_system#{lease}",
+    "_system#relay#{stream_shard}",
+    "t#_Q#{shard}",
+}
 
 
 def partitions(table: Table) -> list[KeyTemplate]:

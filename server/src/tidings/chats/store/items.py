@@ -37,6 +37,10 @@ def membership_key(chat: ChatKey, user: UserId) -> dict[str, Value]:
     return {"chat_id": chat_key(chat), "user_id": user_key(chat.tenant, user)}
 
 
+def chat_id_of(item: Item) -> ChatId:
+    return ChatId(item["chat_id"].partition("#")[2])
+
+
 def membership_item(chat: ChatKey, row: Membership, now: str) -> Attributes:
     return membership_key(chat, row.user) | {
         "role": row.role.value,

@@ -1,9 +1,11 @@
 """Chats for those who look at them."""
 
+from collections.abc import Sequence
+
 from tidings.chats.model import Chat, Membership, Part
 from tidings.chats.store import items
 from tidings.chats.store.rows import DynamoRows
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
@@ -40,6 +42,16 @@ class DynamoShelf:
         page = await self._page(patterns.LIST_MEMBERS, query)
         rows = tuple(items.membership_of(item) for item in page.items)
         return Part(rows, rows[-1].user if rows and page.start is not None else None)
+
+    async def chats_of(
+        self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
+    ) -> Sequence[tuple[ChatId, Membership]]:
+        """List the chats that the user ever was in, by id, from the index: the last seconds may be missing."""
+        own = user_key(tenant, user)
+        start = None if after is None else items.membership_key(ChatKey(tenant, after), user)
+        query = Query(condition="user_id = :user", values={":user": own}, limit=limit, start=start)
+        page = await self._page(patterns.LIST_CHATS_OF_USER, query)
+        return [(items.chat_id_of(item), items.membership_of(item)) for item in page.items]
 
     async def blocks(self, tenant: TenantId, user: UserId, after: UserId | None, limit: int) -> Part[UserId]:
         query = Query(

@@ -20,9 +20,9 @@ _CHATS_OF = KeyTemplate("{tenant}#")
 
 
 class DynamoLists:
-    """With `settling`, rows and heads of another epoch are compared with their logs before anybody sees them."""
+    """Rows and heads of another epoch are compared with their logs before anybody sees them."""
 
-    def __init__(self, client: Client, settling: Settling | None = None) -> None:
+    def __init__(self, client: Client, settling: Settling) -> None:
         self._client = client
         self._settling = settling
 
@@ -38,22 +38,14 @@ class DynamoLists:
                 found += map(row_in, page.items)
         except DynamoError as error:
             unread(error)
-        return await self._settled(tenant, user, found) if self._settling is not None else found
-
-    async def _settled(self, tenant: TenantId, user: UserId, rows: Sequence[Row]) -> Sequence[Row]:
-        settling = self._settling
-        if settling is None or all(row.known.epoch == settling.epoch() for row in rows):
-            return rows
-        return await few_at_once(settling.row(ChatKey(tenant, row.chat), user, row) for row in rows)
+        return await self._settling.rows_in(tenant, user, found)
 
     async def row(self, chat: ChatKey, user: UserId) -> Row | None:
         try:
             item = await self._client.get(patterns.READ_ROW, row_key(chat, user))
         except DynamoError as error:
             unread(error)
-        if item is None or self._settling is None:
-            return None if item is None else row_of(item)
-        return await self._settling.row(chat, user, row_of(item))
+        return None if item is None else await self._settling.row(chat, user, row_of(item))
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
@@ -62,7 +54,5 @@ class DynamoLists:
         except DynamoError as error:
             unread(error)
         heads = {ChatId(item["chat_id"].partition("#")[2]): news_in(item, OF_A_CHAT) for item in found}
-        if self._settling is None:
-            return heads
         settled = [self._settling.head(ChatKey(tenant, chat), head) for chat, head in heads.items()]
         return dict(zip(heads, await few_at_once(settled), strict=True))

@@ -5,15 +5,18 @@ Tables are put back, or replicated, each by itself. So a row can know entries th
 written back under the present epoch, so this happens once for each row and restore.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
 
+from tidings.chats.model import Membership
 from tidings.delivery import rules
-from tidings.delivery.model import Mark, News, Row
+from tidings.delivery.model import Joined, Mark, News, Row
+from tidings.delivery.side_by_side import few_at_once
 from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_key
 from tidings.kernel.epoch import Epoch
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
@@ -43,35 +46,85 @@ class Log(Protocol):
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
 
 
-class Settling:
-    """An installation that was never restored is of epoch 0, and its rows carry none: nothing is compared."""
+class Chats(Protocol):
+    """Strong reads."""
 
-    def __init__(self, client: Client, log: Log, epoch: Epoch) -> None:
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
+
+
+class Settling:
+    """Every store that reads or raises rows has one, so that nobody sees a sequence of another epoch.
+
+    An installation that was never restored is of epoch 0, and its rows carry none: nothing is compared. With
+    `is_read_only`, rows and heads are compared with their log but not written back.
+    """
+
+    def __init__(
+        self, client: Client, log: Log, chats: Chats, epoch: Epoch, *, is_read_only: bool = False
+    ) -> None:
         self._client = client
         self._log = log
+        self._chats = chats
+        self._is_read_only = is_read_only
         self.epoch = epoch
+
+    def is_settled(self, known: News) -> bool:
+        return known.epoch == (self.epoch() or known.epoch)
+
+    async def rows_of(self, chat: ChatKey, rows: Mapping[UserId, Row]) -> Mapping[UserId, Row]:
+        """Settle the rows of several users in one chat."""
+        if all(self.is_settled(row.known) for row in rows.values()):
+            return rows
+        settled = await few_at_once(self.row(chat, user, row) for user, row in rows.items())
+        return dict(zip(rows, settled, strict=True))
+
+    async def rows_in(self, tenant: TenantId, user: UserId, rows: Sequence[Row]) -> Sequence[Row]:
+        """Settle the rows of one user in several chats."""
+        if all(self.is_settled(row.known) for row in rows):
+            return rows
+        return await few_at_once(self.row(ChatKey(tenant, row.chat), user, row) for row in rows)
 
     async def row(self, chat: ChatKey, user: UserId, row: Row) -> Row:
         """Return the row as the log allows, and write it back unless somebody else has changed it meanwhile."""
-        epoch = self.epoch()
-        if not epoch or row.known.epoch == epoch:
+        if self.is_settled(row.known):
             return row
+        epoch = self.epoch()
         last = await self._last_before(chat, epoch, rules.furthest(row))
-        settled = row if last is None else rules.cut(row, last)
+        settled = row if last is None else await self._cut(chat, user, row, last)
         settled = replace(settled, known=replace(settled.known, epoch=epoch))
         await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, settled, OF_A_ROW)
         return settled
 
     async def head(self, chat: ChatKey, head: News) -> News:
         """As `row`, for the head of a large chat."""
-        epoch, row = self.epoch(), Row(chat=chat.chat, known=head)
-        if not epoch or head.epoch == epoch:
+        if self.is_settled(head):
             return head
+        epoch, row = self.epoch(), Row(chat=chat.chat, known=head)
         last = await self._last_before(chat, epoch, rules.furthest(row))
         settled = row if last is None else rules.cut(row, last)
         settled = replace(settled, known=replace(settled.known, epoch=epoch))
         await self._write(patterns.SETTLE_HEAD, {"chat_id": chat_key(chat)}, row, settled, OF_A_CHAT)
         return settled.known
+
+    async def _cut(self, chat: ChatKey, user: UserId, row: Row, last: Mark) -> Row:
+        """Cut a row to its log. If that takes a join or a leave away, the membership tells which stay was before it.
+
+        A row holds its user's latest join and leave only. Where the user is out, nothing in it may lie above the leave.
+        """
+        settled = rules.cut(row, last)
+        if not rules.has_lost_a_stay(row.known, settled.known):
+            return settled
+        found = await self._chats.membership(chat, user)
+        stays = [each for each in found.intervals if each.joined < last.sequence] if found else []
+        entry = await self._log.one(chat, stays[-1].joined + 1) if stays else None
+        if entry is None:
+            return rules.cut(row, Mark(0, 0))
+        ends = [each.removed for each in stays if each.removed is not None and each.removed <= last.sequence]
+        if stays[-1].removed in ends and (leave := await self._log.one(chat, ends[-1])):
+            settled = rules.cut(row, Mark(leave.sequence, leave.ordinal))
+        joined = Joined(entry.sequence, entry.ordinal, entry.created_at_ms)
+        removed = ends[-1] if ends else None
+        return replace(settled, known=replace(settled.known, joined=joined, removed=removed))
 
     async def _last_before(self, chat: ChatKey, epoch: int, furthest: int) -> Mark | None:
         """Find the last entry that was written before this epoch. None: the row's furthest sequence is not above it.
@@ -98,6 +151,8 @@ class Settling:
     async def _write(
         self, pattern: AccessPattern, key: dict[str, Value], was: Row, now: Row, names: HeadNames
     ) -> None:
+        if self._is_read_only:
+            return
         sets: dict[str, Value] = {"epoch": now.known.epoch}
         removes: list[str] = []
         old: dict[str, Value | None] = {
@@ -114,6 +169,10 @@ class Settling:
             if before is not None and mark is not None and mark != before:
                 old[sequence] = before.sequence
                 sets[sequence], sets[ordinal] = mark
+        if now.known.joined is not None and now.known.joined != was.known.joined:
+            sets |= dict(zip(_PARTS["joined"], now.known.joined, strict=True))
+        if now.known.removed is not None and now.known.removed != was.known.removed:
+            sets["removed_sequence"] = now.known.removed
         for part, attributes in _PARTS.items():
             if getattr(was.known, part) is not None and getattr(now.known, part) is None:
                 removes += attributes

@@ -32,9 +32,9 @@ _TRIES_TO_SETTLE: Final = 5
 
 
 class DynamoTruth:
-    """With `settling`, rows and heads carry the epoch, and those of another epoch are settled before they are raised."""
+    """Rows and heads carry the epoch, and those of another epoch are settled before they are raised."""
 
-    def __init__(self, client: Client, settling: Settling | None = None) -> None:
+    def __init__(self, client: Client, settling: Settling) -> None:
         self._client = client
         self._settling = settling
 
@@ -42,8 +42,7 @@ class DynamoTruth:
         key = row_key(chat, user)
 
         async def settle(item: Item) -> None:
-            if self._settling is not None:
-                await self._settling.row(chat, user, row_of(item | key))
+            await self._settling.row(chat, user, row_of(item | key))
 
         return await self._raise(patterns.RAISE_ROW, patterns.MEND_ROW, key, news, OF_A_ROW, settle=settle)
 
@@ -58,8 +57,7 @@ class DynamoTruth:
         news = News(head=news.head, shown=news.shown)
 
         async def settle(item: Item) -> None:
-            if self._settling is not None:
-                await self._settling.head(chat, news_in(item, OF_A_CHAT))
+            await self._settling.head(chat, news_in(item, OF_A_CHAT))
 
         return await self._raise(patterns.RAISE_HEAD, patterns.MEND_HEAD, key, news, OF_A_CHAT, settle=settle)
 
@@ -73,8 +71,7 @@ class DynamoTruth:
         *,
         settle: Callable[[Item], Awaitable[None]],
     ) -> int:
-        epoch = self._settling.epoch() if self._settling is not None else 0
-        if epoch:
+        if epoch := self._settling.epoch():
             news = replace(news, epoch=epoch)
         for _ in range(_TRIES_TO_SETTLE):
             try:

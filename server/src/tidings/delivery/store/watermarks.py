@@ -1,23 +1,33 @@
 """Watermarks and flags: each update touches its own attributes of a row and nothing else."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tidings.delivery.model import Flags, Mark, Raised, Row
 from tidings.delivery.store.items import row_key, row_of
+from tidings.delivery.store.settling import Settling
+from tidings.delivery.store.writing import OF_THIS_EPOCH
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.results import Written
 from tidings.platform.dynamo.values import Item, Value
 from tidings.tables.patterns import delivery as patterns
 
+_TRIES_TO_SETTLE: Final = 5
+
 
 class DynamoWatermarks:
-    def __init__(self, client: Client, clock: Clock) -> None:
+    """Rows of another epoch are settled before they are raised, and before anybody sees them."""
+
+    def __init__(self, client: Client, clock: Clock, settling: Settling) -> None:
         self._client = client
         self._clock = clock
+        self._settling = settling
 
     async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
         names = ("last_read_sequence", "read_ordinal")
@@ -40,13 +50,14 @@ class DynamoWatermarks:
     ) -> Mapping[UserId, tuple[Row, int | None]]:
         """As `rows_of`, each with the time at which a watermark of it last moved."""
         found = await self._items(patterns.READ_WATERMARKS, chat, users)
-        return {user: (row_of(item), _moved_ms(item)) for user, item in found.items()}
+        rows = await self._settling.rows_of(chat, {user: row_of(item) for user, item in found.items()})
+        return {user: (rows[user], _moved_ms(item)) for user, item in found.items()}
 
     async def _rows(
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
     ) -> Mapping[UserId, Row]:
         found = await self._items(pattern, chat, users)
-        return {user: row_of(item) for user, item in found.items()}
+        return await self._settling.rows_of(chat, {user: row_of(item) for user, item in found.items()})
 
     async def _items(
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
@@ -71,7 +82,7 @@ class DynamoWatermarks:
             )
         except DynamoError as error:
             unwritten(error)
-        return row_of(done.attributes or {})
+        return await self._settling.row(chat, user, row_of(done.attributes or {}))
 
     async def _raise(
         self,
@@ -83,28 +94,54 @@ class DynamoWatermarks:
         also: str | None = None,
     ) -> Raised:
         """A row that has it, or is further, answers as well as one that was raised."""
+        maybe_applied = False
+        for _ in range(_TRIES_TO_SETTLE):
+            try:
+                done = await self._write(pattern, chat, user, mark, also)
+                return Raised(row_of(done.attributes or {}), has_risen=True)
+            except ConditionFailedError as failed:
+                # the first try of it may have been applied and not answered: told twice is as good as once
+                maybe_applied |= failed.maybe_applied
+                row = row_of(failed.item or {})
+                if self._settling.is_settled(row.known):
+                    return Raised(row, has_risen=maybe_applied)
+                await self._settling.row(chat, user, row)
+            except DynamoError as error:
+                unwritten(error)
+        raise TidingsError(Code.OVERLOADED, "A row changes faster than it can be settled.")
+
+    async def _write(
+        self,
+        pattern: AccessPattern,
+        chat: ChatKey,
+        user: UserId,
+        mark: Mapping[str, int],
+        also: str | None,
+    ) -> Written:
         sequence, ordinal = mark
-        times = "updated_at = :now" if also is None else f"updated_at = :now, {also} = :now"
-        try:
-            done = await self._client.update(
-                pattern,
-                row_key(chat, user),
-                f"SET {sequence} = :n, {ordinal} = :o, {times}",
-                condition=f"attribute_not_exists({sequence}) OR {sequence} < :n",
-                values={
-                    ":n": mark[sequence],
-                    ":o": mark[ordinal],
-                    ":now": self._clock.now_ms(),
-                },
-                returns="ALL_NEW",
-                repeatable=True,
-            )
-            return Raised(row_of(done.attributes or {}), has_risen=True)
-        except ConditionFailedError as failed:
-            # the first try of it may have been applied and not answered: told twice is as good as once
-            return Raised(row_of(failed.item or {}), has_risen=failed.maybe_applied)
-        except DynamoError as error:
-            unwritten(error)
+        sets = [
+            f"{sequence} = :n",
+            f"{ordinal} = :o",
+            "updated_at = :now",
+            *([f"{also} = :now"] if also else ()),
+        ]
+        condition = f"(attribute_not_exists({sequence}) OR {sequence} < :n)"
+        values = {":n": mark[sequence], ":o": mark[ordinal], ":now": self._clock.now_ms()}
+        epoch = self._settling.epoch()
+        if epoch:
+            sets.append("#epoch = :epoch")
+            condition += f" AND {OF_THIS_EPOCH}"
+            values[":epoch"] = epoch
+        return await self._client.update(
+            pattern,
+            row_key(chat, user),
+            "SET " + ", ".join(sets),
+            condition=condition,
+            names={"#epoch": "epoch"} if epoch else None,
+            values=values,
+            returns="ALL_NEW",
+            repeatable=True,
+        )
 
 
 def _moved_ms(item: Item) -> int | None:

@@ -15,6 +15,8 @@ _FORWARD = _HEADS | {"own_sequence", "joined_sequence", "removed_sequence"}
 """Attributes that only go forward, and the attributes of their part with them."""
 _ONCE = frozenset({"large", "other"})
 _SHOWN = "preview_sequence"
+OF_THIS_EPOCH = "(attribute_not_exists(chat_id) OR #epoch = :epoch)"
+"""Of every write that raises a row or a head. One of another epoch may be ahead of its log: it is settled first."""
 _SHOWS_MORE = (
     "(attribute_not_exists(#preview_sequence) OR #preview_sequence < :preview_sequence"
     " OR (#preview_sequence = :preview_sequence AND #preview_version < :preview_version))"
@@ -100,9 +102,7 @@ def _spelled(sets: tuple[str, ...], removes: tuple[str, ...], *, is_each_checked
     checked = [name for name in sets if is_each_checked or name in _HEADS or name == _SHOWN]
     conditions = [condition for name in checked if (condition := _condition(name))]
     if "epoch" in sets:
-        # A row of another epoch may be ahead of its log: it is settled first.
-        head = next(name for name in sets if name in _HEADS)
-        conditions.append(f"(attribute_not_exists(#{head}) OR #epoch = :epoch)")
+        conditions.append(OF_THIS_EPOCH)
     return Spelled(update, " AND ".join(conditions), {f"#{name}": name for name in (*sets, *removes)})
 
 

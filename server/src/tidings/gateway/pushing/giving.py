@@ -21,7 +21,9 @@ from tidings.messages.model import Entry, Kind
 from tidings.routing.model import Addressee, Part, Push
 
 WAITING = 256
-"""Pushes of one chat that may wait to be opened. Then the oldest are let go: those behind them show the hole."""
+"""Pushes of one chat that may wait to be opened. Of the oldest beyond that, devices only note the sequences: they
+read the entries from the log.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +78,7 @@ class Giving:
         if waiting is not None:
             waiting.append((push, room))
             if len(waiting) > WAITING:
-                waiting.popleft()
+                self._let_go(*waiting.popleft())
             return
         self._waiting[push.key] = deque([(push, room)])
         task = asyncio.get_running_loop().create_task(self._run(push.key))
@@ -112,8 +114,16 @@ class Giving:
             opened = []
         if opened:
             self._ordinals.note(push.key, push.entries)
-        everybody = self._in_room(push, room) if room is not None else self._addressed(push)
+        everybody = self._wanted_by(push, room)
         self._send(push, opened, [to for wanted in everybody if (to := self._offer(push, wanted, opened))])
+
+    def _let_go(self, push: Push, room: Room | None) -> None:
+        """Note a push that is not opened. A device without a place in the chat would else begin behind it."""
+        for wanted in self._wanted_by(push, room):
+            self._offer(push, wanted, [])
+
+    def _wanted_by(self, push: Push, room: Room | None) -> Iterator[_Wanted]:
+        return self._in_room(push, room) if room is not None else self._addressed(push)
 
     def _addressed(self, push: Push) -> Iterator[_Wanted]:
         for part in push.parts:

@@ -1,21 +1,30 @@
 """Large chats: their channel is listened to once in a process, for as long as one of its devices is in the chat."""
 
 import asyncio
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 from tidings.gateway.seat import Seat
+from tidings.gateway.shares import aside
 from tidings.kernel.ids import ChatId, ChatKey
 from tidings.routing.ports import Ears, Heard, Listening, Lost, RoutesAwayError, Standing
 
+CONFIRMED_WITHIN_S: Final = 0.2
+"""Devices wait this long for a channel to be confirmed; then they go on, and are compared once it is."""
+_RETRY_S: Final = 1.0
+
 
 class Room:
-    """`opening` is done when the channel is confirmed; who enters waits for it."""
+    """A large chat with the devices that listen to it. `opening` is done when the channel is confirmed.
+
+    `is_late`: a device went on without the confirmation and may miss what is published before it.
+    """
 
     def __init__(self, key: ChatKey) -> None:
         self.key = key
         self.seats: dict[Seat, None] = {}
         self.listening: Listening | None = None
         self.opening: asyncio.Task[None] | None = None
+        self.is_late = False
 
 
 class Heeding(Protocol):
@@ -34,12 +43,23 @@ class Rooms:
         self._ears = ears
         self._heeding = heeding
         self._rooms: dict[ChatKey, Room] = {}
+        self._is_away = False
+        """The last channel that was asked for was not confirmed in time: nobody waits for the next one."""
 
     def __len__(self) -> int:
         return len(self._rooms)
 
-    async def enter(self, seat: Seat, chat: ChatId) -> None:
-        """Returns when everything is heard that is said from now on. Raises `RoutesAwayError`; then nothing is."""
+    def is_heard(self, key: ChatKey) -> bool:
+        """Whether the chat's channel was confirmed; it may be lost since, and then comes back by itself."""
+        room = self._rooms.get(key)
+        return room is not None and room.listening is not None
+
+    async def enter(self, seat: Seat, chat: ChatId) -> bool:
+        """Listen to the chat's channel. True: everything that is published from now on is heard.
+
+        Where Redis does not confirm the channel soon, the device goes on without it: connecting must not wait for
+        Redis. When the channel is confirmed later, `missed` has the devices compared with the chat's head.
+        """
         key = seat.chat(chat)
         room = self._rooms.get(key)
         if room is None:
@@ -48,13 +68,11 @@ class Rooms:
         seat.rooms[chat] = None
         if room.opening is None:
             room.opening = asyncio.get_running_loop().create_task(self._open(room))
-        try:
-            await asyncio.shield(room.opening)
-        except RoutesAwayError:
-            self.leave(seat, chat)
-            raise
+        await self._wait(room, room.opening)
+        is_heard = room.listening is not None
         if seat.is_gone:
             self.leave(seat, chat)
+        return is_heard
 
     def leave(self, seat: Seat, chat: ChatId) -> None:
         seat.rooms.pop(chat, None)
@@ -71,21 +89,48 @@ class Rooms:
 
     def close(self) -> None:
         for room in list(self._rooms.values()):
+            if room.opening is not None:
+                room.opening.cancel()
             self._close(room)
 
+    async def _wait(self, room: Room, opening: asyncio.Task[None]) -> None:
+        if not opening.done():
+            async with aside():
+                await asyncio.wait([opening], timeout=0 if self._is_away else CONFIRMED_WITHIN_S)
+        if opening.done():
+            opening.result()
+        else:
+            self._is_away = room.is_late = True
+
     async def _open(self, room: Room) -> None:
+        """Try until the channel is confirmed or nobody wants it any more."""
         try:
-            room.listening = await self._ears.at_chat(room.key, lambda heard: self._hear(room, heard))
+            room.listening = await self._listen(room)
         except BaseException:
             self._forget(room)
             raise
         if not room.seats:
             self._close(room)
+        elif room.is_late:
+            self._heeding.missed(room)
+
+    async def _listen(self, room: Room) -> Listening | None:
+        while room.seats:
+            try:
+                listening = await self._ears.at_chat(room.key, lambda heard: self._hear(room, heard))
+            except RoutesAwayError:
+                self._is_away = room.is_late = True
+                await asyncio.sleep(_RETRY_S)
+            else:
+                self._is_away = False
+                return listening
+        return None
 
     def _close(self, room: Room) -> None:
         """One that is being opened closes itself when it stands: a channel has one listener at a time."""
         if room.listening is not None:
             room.listening.close()
+        if room.opening is None or room.opening.done() or room.opening is asyncio.current_task():
             self._forget(room)
 
     def _forget(self, room: Room) -> None:

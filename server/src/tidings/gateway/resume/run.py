@@ -216,16 +216,9 @@ class Resuming:
         return [row for row in rows if row.known.joined is not None]
 
     async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
-        """Listen to large chats. The heartbeat compares those whose channel is not confirmed, and tries again."""
-        if not large:
-            return
-        entering = [self._parts.rooms.enter(seat, chat) for chat in large]
-        done = await asyncio.gather(*entering, return_exceptions=True)
-        for chat, error in zip(large, done, strict=True):
-            if isinstance(error, RoutesAwayError):
-                seat.unheard[chat] = None
-            elif isinstance(error, BaseException):
-                raise error
+        """Listen to large chats. The heartbeat compares those whose channel is not confirmed yet."""
+        heard = await asyncio.gather(*(self._parts.rooms.enter(seat, chat) for chat in large))
+        seat.unheard.update((chat, None) for chat, is_heard in zip(large, heard, strict=True) if not is_heard)
 
     async def _with_heads(self, seat: Seat, rows: list[Row], large: Sequence[ChatId]) -> list[Row]:
         heads = await self._parts.rows.heads(seat.key.tenant, large) if large else {}

@@ -196,13 +196,14 @@ class PicowsSocket(Conduct, WSListener):
             raise ViolationError(CloseCode.PROTOCOL_ERROR, "reserved bits are not in use")
         if kind == _CLOSE:
             self._peer_closes(ws, frame)
-        elif self._code is not None or kind == _PONG:
+        elif self._code is not None:
             pass
-        elif kind == _PING:
-            ws.send_pong(frame.get_payload_as_bytes())
+        elif kind in (_PING, _PONG):
+            if self._count_part() and kind == _PING:
+                ws.send_pong(frame.get_payload_as_bytes())
         elif kind == _BINARY:
             raise ViolationError(CloseCode.UNSUPPORTED, "only text is spoken here")
-        else:
+        elif frame.fin or self._count_part():
             self._gather(frame, is_first=kind == _TEXT)
 
     def _gather(self, frame: WSFrame, *, is_first: bool) -> None:

@@ -137,9 +137,13 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
         self._write(answers)
 
     def _handle(self, frame: Frame, answers: list[bytes]) -> None:
+        is_message = frame.fin and frame.opcode in (Opcode.TEXT, Opcode.CONT, Opcode.BINARY)
+        is_counted = is_message or frame.opcode is Opcode.CLOSE or self._count_part()
         if frame.opcode is Opcode.PING:
-            self._write([answers.pop(0)])
-        if self._code is not None:
+            pong = answers.pop(0)
+            if is_counted:
+                self._write([pong])
+        if self._code is not None or not is_counted:
             return
         try:
             if frame.opcode is Opcode.BINARY:

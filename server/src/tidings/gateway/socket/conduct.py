@@ -86,6 +86,23 @@ class Conduct:
         except Exception as error:  # noqa: BLE001 - as above
             self._at_fault(error)
 
+    def _count_part(self) -> bool:
+        """Tell the receiver of a frame that is no message. False: the connection is closed, or was by this.
+
+        A peer that is closed for sending too many of them is read no more: else it would go on costing as much
+        until it is cut.
+        """
+        if self._code is not None or self._receiver is None:
+            return False
+        try:
+            self._receiver.on_part()
+        except Exception as error:  # noqa: BLE001 - as above
+            self._at_fault(error)
+        is_open = self._code is None
+        if not is_open and self._transport is not None:
+            self._transport.pause_reading()
+        return is_open
+
     def _at_fault(self, error: Exception) -> None:
         self._rooms.tally.receiver_faults += 1
         self._rooms.report("a receiver failed", error)

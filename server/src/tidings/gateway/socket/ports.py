@@ -91,6 +91,10 @@ class Receiver(Protocol):
         """A whole text message, valid UTF-8, within the bound."""
         ...
 
+    def on_part(self) -> None:
+        """A frame that is no message by itself: a ping, a pong, or a fragment that is not the last one."""
+        ...
+
     def on_close(self, code: int) -> None:
         """Once, last. The peer's code if it closed first (1005: none given), ours if we did, else 1006."""
         ...

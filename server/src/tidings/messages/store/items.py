@@ -51,6 +51,9 @@ KEYS_ONLY_NAMES = {
     "#f": "fingerprint",
 }
 
+METADATA = f"{KEYS_ONLY}, created_at, edited_at, redacted_at, refers_to"
+"""What is known of an entry without what it says. Goes with `KEYS_ONLY_NAMES`."""
+
 
 def ephemeral_partition(chat: ChatKey) -> str:
     return EPHEMERAL_CONTENT.partition.render(tenant=chat.tenant, chat=chat.chat)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from tidings.kernel.clock import time_ms
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.messages.store.items import entry_of, ephemeral_partition
+from tidings.messages.store.items import KEYS_ONLY_NAMES, METADATA, entry_of, ephemeral_partition
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.outcomes import unread
@@ -56,6 +57,31 @@ class DynamoReader:
         except DynamoError as error:
             unread(error)
         return None if item is None else entry_of(item)
+
+    async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None:
+        """Return when the entry was committed; None if the replica that answers does not have it."""
+        key = {"chat_id": chat_key(chat), "sequence": sequence}
+        try:
+            item = await self._client.get(patterns.SHOW_ONE, key, projection="created_at")
+        except DynamoError as error:
+            unread(error)
+        return None if item is None else time_ms(item["created_at"])
+
+    async def metadata(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Sequence[Entry]:
+        """Read the newest entries of a range, newest first, without their content."""
+        query = Query(
+            condition=_BETWEEN,
+            names=KEYS_ONLY_NAMES,
+            values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
+            projection=METADATA,
+            limit=limit,
+            backward=True,
+        )
+        try:
+            page = await self._client.query(patterns.SHOW_RANGE, query)
+        except DynamoError as error:
+            unread(error)
+        return [entry_of(item) for item in page.items]
 
     async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
         query = Query(

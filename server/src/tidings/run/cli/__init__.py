@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": "Explain an error code.",
     "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
     "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
+    "message": "Messages of a chat by time, without their content.",
     "restored": "After a backup was put back, or a standby took over: a new epoch.",
     "run": "Run a process: api, gateway, delivery, relay or notices.",
     "protocol": "What Tidings speaks, as documents for clients.",

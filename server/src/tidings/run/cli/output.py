@@ -19,6 +19,8 @@ _KEPT = frozenset("\n\u200d\u200c")
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co"})
 """Unicode's categories of control, format, surrogate and private characters."""
 
+_WIDE_CHARS = 500
+
 
 def clean(text: str) -> str:
     """Drop the characters that a terminal would obey instead of showing them."""
@@ -59,6 +61,13 @@ class SafeConsole(Console):
     @override
     def print(self, *objects: Any, **options: Any) -> None:
         super().print(*map(_safe, objects), **options)
+
+
+def show_wide(table: SafeTable) -> None:
+    """Print a table in its full width, whatever the terminal's: nobody can copy an id that was cut or folded."""
+    console = SafeConsole(soft_wrap=True)
+    console.width = max(console.width, _WIDE_CHARS)
+    console.print(table)
 
 
 def _safe(printed: object) -> object:

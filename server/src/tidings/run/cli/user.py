@@ -1,7 +1,8 @@
-"""`tidings user create | show | list | find | sessions | end-sessions | suspend | unsuspend`."""
+"""`tidings user create | show | list | find | chats | sessions | end-sessions | suspend | unsuspend`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -9,16 +10,21 @@ from tidings.accounts.model import SessionId
 from tidings.accounts.records import Session, User
 from tidings.accounts.rules import check_user_id, phone_of
 from tidings.accounts.users import MAX_READ
+from tidings.chats.model import type_of
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import ChatId, TenantId, UserId, message_id
 from tidings.platform.dynamo.opening import open_client
 from tidings.run.cli.missing import missing_tenant_named
-from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json
+from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json, show_wide
+from tidings.run.lookup import Lookup, lookup_of
 from tidings.run.people import People, open_people
 from tidings.run.settings.load import load
+from tidings.whereabouts.around import ChatOfUser
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs: one JSON value.")
+_COUNTED_CHATS = 1_000
+"""A user with more is shown without a number: counting on would take one read after another."""
 
 
 @click.group(name="user")
@@ -53,7 +59,7 @@ def create(
             avatar_uri=avatar_uri,
         )
 
-    _show_user(_run(act), as_json=as_json)
+    _show_fields(_user_fields(_run(act)), as_json=as_json)
 
 
 @group.command()
@@ -62,19 +68,81 @@ def create(
 @click.option("--phone", help="Find the user by this number instead.")
 @_JSON
 def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> None:
-    """The profile of USER, or of who has a phone number."""
+    """Show the profile of USER, or of the user with a phone number, their last connection and number of chats."""
     if (user is None) == (phone is None):
         raise click.UsageError("Give USER or --phone, one of them.")
 
-    async def act(people: People) -> User:
+    async def act(people: People, lookup: Lookup) -> dict[str, object]:
         if user is not None:
-            return await people.users.read(TenantId(tenant), check_user_id(user))
-        found = await people.users.by_phone(TenantId(tenant), phone_of(phone or ""))
-        if found is None:
+            found = await people.users.read(TenantId(tenant), check_user_id(user))
+        elif (owner := await people.users.by_phone(TenantId(tenant), phone_of(phone or ""))) is not None:
+            found = owner
+        else:
             raise TidingsError(Code.USER_NOT_FOUND, "Nobody has this phone number.")
-        return found
+        return _user_fields(found) | await _activity(found, lookup)
 
-    _show_user(_run(act), as_json=as_json)
+    _show_fields(_look(act), as_json=as_json)
+
+
+async def _activity(user: User, lookup: Lookup) -> dict[str, object]:
+    """What is cheap to know beside the profile: one Query and one question to Redis."""
+    presence = await lookup.presence(user.tenant, user.user)
+    seen_ms = None if presence is None else presence.seen_ms
+    return {
+        "presence": None if presence is None else presence.status.value,
+        "last_seen_at": None if seen_ms is None else time_text(seen_ms),
+        "chats": await lookup.chats.count(user.tenant, user.user, _COUNTED_CHATS),
+    }
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("user")
+@click.option("--after", help="Go on behind this chat: the greatest id of the page before.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 1_000))
+@_JSON
+def chats(tenant: str, user: str, after: str | None, limit: int, *, as_json: bool) -> None:
+    """List the chats of USER with their other members, the most recently active first.
+
+    Pages go by chat id, and each page is sorted by activity. A chat of the last seconds may be missing.
+    """
+
+    async def act(_: People, lookup: Lookup) -> Sequence[ChatOfUser]:
+        start = None if after is None else ChatId(after)
+        return await lookup.chats(TenantId(tenant), check_user_id(user), start, limit)
+
+    found = [_chat_fields(UserId(user), each) for each in _look(act)]
+    if as_json:
+        echo_json(found)
+        return
+    table = SafeTable("chat", "type", "name", "others", "last activity", "newest", "member")
+    for each in found:
+        more = f" and {each['more_others']} more" if each["more_others"] else ""
+        cells = ("chat", "type", "name", "others", "last_activity_at", "newest_message", "is_member")
+        shown = each | {
+            "others": ", ".join(each["others"]) + more,
+            "is_member": "yes" if each["is_member"] else "left",
+        }
+        table.add_row(*(str(shown[name] or "-") for name in cells))
+    show_wide(table)
+    if len(found) == limit:
+        echo(f"There may be more: --after {max(each['chat'] for each in found)}", dim=True)
+
+
+def _chat_fields(user: UserId, found: ChatOfUser) -> dict[str, Any]:
+    chat, newest = found.chat, found.newest
+    others = sorted((chat.some_members if chat else frozenset()) - {user})
+    counted = 0 if chat is None else chat.member_count - found.membership.is_member
+    return {
+        "chat": found.id,
+        "type": type_of(found.id).value,
+        "name": None if chat is None else chat.name,
+        "others": others,
+        "more_others": max(0, counted - len(others)),
+        "last_activity_at": None if newest is None else time_text(newest.created_at_ms),
+        "newest_message": None if newest is None else message_id(found.id, newest.sequence),
+        "is_member": found.membership.is_member,
+    }
 
 
 _LIMIT = click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 10_000))
@@ -183,6 +251,10 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
 
 
 def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
+    return _look(lambda people, _: act(people))
+
+
+def _look[T](act: Callable[[People, Lookup], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = load().settings
         place = settings.dynamo
@@ -198,13 +270,12 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
             open_people(settings, client, clock) as people,
             missing_tenant_named(settings, client),
         ):
-            return await act(people)
+            return await act(people, lookup_of(settings, client, clock))
 
     return asyncio.run(run())
 
 
-def _show_user(user: User, *, as_json: bool) -> None:
-    fields = _user_fields(user)
+def _show_fields(fields: Mapping[str, object], *, as_json: bool) -> None:
     if as_json:
         echo_json(fields)
         return
@@ -234,7 +305,7 @@ def _show_sessions(found: Sequence[Session]) -> None:
     SafeConsole().print(table)
 
 
-def _user_fields(user: User) -> dict[str, str | None]:
+def _user_fields(user: User) -> dict[str, Any]:
     return {
         "tenant": user.tenant,
         "user": user.user,

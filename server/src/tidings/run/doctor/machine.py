@@ -10,6 +10,7 @@ from pathlib import Path
 from tidings.run.cli.run import group
 from tidings.run.doctor.holders import holder_of
 from tidings.run.doctor.model import Case, Finding, State, ok, skipped
+from tidings.run.settings.gateway import GatewaySettings
 from tidings.run.settings.load import env_name
 
 OLDEST = (3, 12)
@@ -17,6 +18,7 @@ _PROCESS_MB = 150
 _DEVICE_KB = 12
 """Of an idle device, as measured: docs/explanation/gateway-sockets.md."""
 _FILES_BESIDE = 500
+_LOWERS, _REFUSES = "takes fewer connections than the default", "refuses to start"
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -67,12 +69,13 @@ def open_files(case: Case) -> Iterator[Finding]:
     need = gateway.max_connections + gateway.max_handshakes + _FILES_BESIDE
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < need:
+        is_default = gateway.max_connections == GatewaySettings().max_connections
         room = max(1, hard - gateway.max_handshakes - _FILES_BESIDE)
         yield Finding(
             "open files",
-            case.unless_dev,
+            State.WARNING if is_default else case.unless_dev,
             f"{hard:,} allowed, {need:,} needed for gateway.max_connections = {gateway.max_connections:,}",
-            "Every device is an open file: `tidings run gateway` refuses to start.",
+            f"Every device is an open file: `tidings run gateway` {_LOWERS if is_default else _REFUSES}.",
             f"Raise the hard limit (ulimit -Hn, LimitNOFILE), or set gateway.max_connections to {room:,} at most.",
         )
     else:

@@ -87,6 +87,15 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
             le=3650,
         ),
     ] = 365
+    sessions_per_user: Annotated[
+        int,
+        Meta(
+            description="Maximum number of sessions of a user. A further login ends the session that was not "
+            "refreshed for the longest time. A device that logs in again replaces its own session.",
+            ge=1,
+            le=1000,
+        ),
+    ] = 50
     session_check_s: Annotated[
         float,
         Meta(

@@ -96,9 +96,17 @@ SHOW_ONE = get(
     MESSAGES,
     "chat_id, sequence",
     Role.SHOWS,
-    "One message for a person to look at.",
+    "When one entry was committed, to find for support which entries are of a time: O(log n) of these.",
     consistency=Consistency.EVENTUAL,
     asked_as="Get specific message",
+)
+SHOW_RANGE = query(
+    "messages.show_range",
+    MESSAGES,
+    "chat_id, sequence between, descending, limit; without content",
+    Role.SHOWS,
+    "Who wrote when, for support: one page of entries, or the newest alone.",
+    consistency=Consistency.EVENTUAL,
 )
 READ_EPHEMERAL = query(
     "messages.read_ephemeral",

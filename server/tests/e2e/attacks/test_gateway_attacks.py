@@ -1,0 +1,134 @@
+"""Attacks on a real `tidings run gateway` with reduced bounds: refused, and unnoticed by an honest client."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from e2e.attacks import gateway
+from e2e.attacks.siege import Attack, Honest, withstand
+from fixtures.gateway import Gateway, House, connected, house_in
+from fixtures.lists import Lists
+from fixtures.stage import CLEO, DORA
+from fixtures.tables import Tables
+from websockets.exceptions import InvalidStatus
+
+from tidings.wire.close_codes import CloseCode
+
+SECONDS = 2.0
+PAUSE_S = 0.1
+MESSAGES = 150
+"""Of 3,500 bytes each: more than the buffers of one connection hold."""
+REDUCED = {
+    "TIDINGS_GATEWAY_RESUMES_AT_ONCE": "2",
+    "TIDINGS_GATEWAY_TENANT_SHARE": "0.8",
+    "TIDINGS_GATEWAY_MAX_CONNECTIONS": "40",
+    "TIDINGS_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "20",
+    "TIDINGS_GATEWAY_MAX_DEVICES_PER_USER": "5",
+    "TIDINGS_GATEWAY_MAX_HANDSHAKES": "20",
+    "TIDINGS_GATEWAY_MAX_HANDSHAKES_PER_ADDRESS": "8",
+    "TIDINGS_GATEWAY_CONNECTS_PER_S": "40",
+    "TIDINGS_GATEWAY_CONNECT_BURST": "40",
+    "TIDINGS_GATEWAY_CONNECTS_PER_S_PER_ADDRESS": "20",
+}
+
+
+class Besieged(NamedTuple):
+    """One installation with two tenants: the attacker's and the honest client's."""
+
+    evil: House
+    good: House
+    port: int
+    chat: str
+    """A direct chat of the attacker's two users with a long history."""
+
+    def honest(self, port: int = 0, tenant: House | None = None) -> Honest:
+        """Connect a device, wait until it is live, and send a request."""
+
+        async def honest() -> None:
+            async with connected(tenant or self.good, port or self.port, "anna", device="phone") as device:
+                assert await device.ask("ping") == {}
+
+        return honest
+
+    def attack(self, run: object, number: int, port: int = 0, **given: object) -> Attack:
+        """Attack from the address of this number: what one attack has used up is not missing to the next."""
+        assert callable(run)
+        where = {"port": port or self.port, "source": f"127.0.0.{number}"}
+        return Attack(run, where | given, SECONDS, PAUSE_S)
+
+
+@pytest.fixture(scope="module")
+def besieged(
+    tables_local: Tables, valkey: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Besieged]:
+    directory: Path = tmp_path_factory.mktemp("besieged")
+    with house_in(tables_local, valkey, directory) as evil:
+        good = House(tables_local, valkey, directory)
+        chat = asyncio.run(founded(evil, good))
+        yield Besieged(evil, good, started(evil).socket_port, chat)
+
+
+async def founded(evil: House, good: House) -> str:
+    await evil.found()
+    await good.found()
+    async with evil.stage() as stage:
+        chat = await stage.manage.direct(stage.tenant, CLEO, DORA)
+        for _ in range(MESSAGES):
+            await stage.send(chat, CLEO, "x" * 3_500)
+        await Lists(stage).deliver()
+    return chat.chat
+
+
+def started(house: House, **changes: str) -> Gateway:
+    return house.start(**REDUCED | changes)
+
+
+async def test_slow_resumes(besieged: Besieged) -> None:
+    credentials = [besieged.evil.token(user) for user in (CLEO, DORA)]
+    attack = besieged.attack(gateway.slow_resumes, 2, credentials=credentials, chat=besieged.chat)
+    # another user of the attacker's tenant: no tenant's share protects this one
+    attacked = await withstand(attack, besieged.honest(tenant=besieged.evil))
+    assert attacked.achieved == [2, 2], "two devices of a user resume at a time"
+
+
+async def test_silent_connections_that_are_renewed(besieged: Besieged) -> None:
+    attack = besieged.attack(gateway.idle_handshakes, 3, count=40)
+    attacked = await withstand(attack, besieged.honest())
+    assert attacked.achieved > 0
+
+
+async def test_upgrades_without_connect(besieged: Besieged) -> None:
+    attacked = await withstand(besieged.attack(gateway.upgrades, 4), besieged.honest())
+    assert 0 < attacked.achieved["101"] <= 20 < attacked.achieved["503"]
+
+
+async def test_devices_of_one_user(besieged: Besieged) -> None:
+    attack = besieged.attack(gateway.devices, 5, credential=besieged.evil.token(CLEO))
+    attacked = await withstand(attack, besieged.honest())
+    assert 0 < attacked.achieved["open"] <= 5 < attacked.achieved[str(CloseCode.TOO_MANY_DEVICES.value)]
+
+
+async def test_pings(besieged: Besieged) -> None:
+    attacked = await withstand(besieged.attack(gateway.pings, 6), besieged.honest())
+    assert set(attacked.achieved) == {str(CloseCode.TOO_FAST.value)}
+
+
+async def test_empty_fragments(besieged: Besieged) -> None:
+    attack = besieged.attack(gateway.empty_fragments, 7, credential=besieged.evil.token(CLEO))
+    attacked = await withstand(attack, besieged.honest())
+    assert set(attacked.achieved) == {str(CloseCode.TOO_FAST.value)}
+
+
+async def test_a_gateway_without_shares_is_caught(besieged: Besieged) -> None:
+    """Show that the check can fail: one address may take every connection here."""
+    shared = {
+        "TIDINGS_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "40",
+        "TIDINGS_GATEWAY_CONNECTS_PER_S_PER_ADDRESS": "1000",
+        "TIDINGS_GATEWAY_CONNECTS_PER_S": "1000",
+        "TIDINGS_GATEWAY_CONNECT_BURST": "1000",
+    }
+    port = started(besieged.evil, **shared).socket_port
+    with pytest.raises(InvalidStatus, match="503"):
+        await withstand(besieged.attack(gateway.upgrades, 8, port), besieged.honest(port))
