@@ -11,14 +11,13 @@ async def main(url: str) -> None:
     async with Client(url, os.environ["TIDINGS_TOKEN"]) as client:
         inbox = client.inbox("default")
         shown = await read(inbox)
-        draw(inbox, shown)
+        drawn = draw(inbox, shown)
         async for event in client.events():
             if isinstance(event, InboxNews) and event.counts.inbox == inbox.id:
                 shown = await follow(inbox, shown, event)
-                draw(inbox, shown)
             elif isinstance(event, BroadcastNews) and event.inbox == inbox.id:
                 shown = await read(inbox)
-                draw(inbox, shown)
+            drawn = draw(inbox, shown, drawn)
 
 
 async def read(inbox: Inbox) -> dict[str, Notice]:
@@ -26,17 +25,29 @@ async def read(inbox: Inbox) -> dict[str, Notice]:
 
 
 async def follow(inbox: Inbox, shown: dict[str, Notice], news: InboxNews) -> dict[str, Notice]:
-    named = (*news.added, *news.amended)
-    if news.has_more or not (named or news.gone):
+    shown = shown | {notice.id: notice for notice in (*news.added, *news.amended)}
+    shown = {name: notice for name, notice in shown.items() if name not in news.gone}
+    # counts can be ahead of the list, by a broadcast for example
+    is_whole = news.added or news.amended or news.gone
+    if news.has_more or not is_whole or unread(shown) != news.counts.unread:
         return await read(inbox)
-    shown = shown | {notice.id: notice for notice in named}
-    return {name: notice for name, notice in shown.items() if name not in news.gone}
+    return shown
 
 
-def draw(inbox: Inbox, shown: dict[str, Notice]) -> None:
+def unread(shown: dict[str, Notice]) -> int:
+    return sum(not notice.is_read for notice in shown.values())
+
+
+def draw(inbox: Inbox, shown: dict[str, Notice], drawn: str = "") -> str:
+    """Print what is new on the screen, and return it. Each state is printed once."""
+    counted, here = inbox.counts.unread if inbox.counts else 0, unread(shown)
+    head = f"unread: {counted}" if counted == here else f"unread: {counted}, {here} of them in this list"
     newest_first = [notice for _, notice in sorted(shown.items(), reverse=True)]
     rows = [f"{' ' if notice.is_read else '*'} {notice.message.get('title')}" for notice in newest_first]
-    print(f"unread: {inbox.counts.unread if inbox.counts else 0}", *rows, sep="\n", flush=True)
+    text = "\n".join([head, *rows])
+    if text != drawn:
+        print(text, flush=True)
+    return text
 
 
 if __name__ == "__main__":

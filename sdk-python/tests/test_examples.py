@@ -137,10 +137,32 @@ async def test_an_inbox_is_shown_and_followed() -> None:
         await process.communicate()
 
 
-async def _draws(process: asyncio.subprocess.Process, *lines: str) -> None:
-    """At last: the same may be drawn again."""
+async def test_each_state_of_an_inbox_is_printed_once_and_its_count_agrees_with_its_list() -> None:
+    async with ScriptedServer() as server:
+        inbox = ScriptedInbox(server)
+        inbox.put({"title": "first"})
+        process = await started(EXAMPLES / "show_inbox.py", server.url)
+        drawn = await _draws(process, "unread: 1", "* first")
+        inbox.put({"title": "broadcast"})  # the device hears of it later, but counts have it
+        await inbox.gives({"title": "second"})
+        drawn += await _draws(process, "unread: 3", "* second", "* broadcast", "* first")
+        for _ in range(3):
+            await inbox.tells_counts()
+        for n in range(20):
+            inbox.put({"title": f"more {n}"})
+        await inbox.tells_counts()
+        many = [f"* more {n}" for n in reversed(range(20))]
+        drawn += await _draws(process, "unread: 23, 20 of them in this list", *many)
+        assert sum(line.startswith("unread") for line in drawn) == 3, drawn
+        process.terminate()
+        await process.communicate()
+
+
+async def _draws(process: asyncio.subprocess.Process, *lines: str) -> list[str]:
+    """Wait until these lines are the last, and return all that were printed meanwhile."""
     assert process.stdout is not None
     drawn: list[str] = []
     async with asyncio.timeout(30):
         while drawn[-len(lines) :] != list(lines):
             drawn.append((await process.stdout.readline()).decode().rstrip("\n"))
+    return drawn

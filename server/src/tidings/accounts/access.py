@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from tidings.accounts.model import Principal, SessionId
 from tidings.accounts.ports import SigningKeys
-from tidings.accounts.rules import refused
+from tidings.accounts.refusals import refused_for
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId
@@ -78,14 +78,14 @@ class Access:
         tenant, version = _signer(token)
         key = await self._keys.to_verify(tenant, version)
         if key is None:
-            raise refused()
+            raise refused_for("unknown signing key of an access token", subject=f"{tenant}/{version}")
         try:
             read = jwt.decode(token, OctKey.import_key(key), algorithms=[ALGORITHM])
             claims = msgspec.convert(read.claims, _Claims)
         except (JoseError, ValueError):
-            raise refused() from None
+            raise refused_for("forged access token", subject=f"{tenant}/{version}") from None
         if claims.tenant != tenant:
-            raise refused()
+            raise refused_for("access token of another tenant", tenant=tenant)
         self._check_time(claims)
         return _principal(tenant, claims)
 
@@ -93,7 +93,7 @@ class Access:
         """Its life is checked, too: a key that signs for longer than is set here is not believed."""
         now_s = self._clock.now_ms() / 1000
         if claims.iat > now_s + _SKEW_S or claims.exp - claims.iat > self.life_s:
-            raise refused()
+            raise refused_for("access token with a life that is not ours", tenant=claims.tenant)
         if now_s >= claims.exp:
             raise TidingsError(Code.CREDENTIAL_EXPIRED, "The access token's time is over.")
 
@@ -103,7 +103,7 @@ def _signer(token: str) -> tuple[TenantId, int]:
     header = _header(token)
     kid = header and _KID.fullmatch(header.kid)
     if not kid:
-        raise refused()
+        raise refused_for("malformed access token")
     return TenantId(kid[1]), int(kid[2])
 
 

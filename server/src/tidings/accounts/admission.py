@@ -5,7 +5,7 @@ From a cache, so that a known user costs one read in `fresh_s` and process, not 
 
 from tidings.accounts.model import Principal
 from tidings.accounts.records import User
-from tidings.accounts.rules import refused
+from tidings.accounts.refusals import refused_for
 from tidings.accounts.users import Users
 from tidings.kernel.caching import Cache, Keep
 from tidings.kernel.clock import Clock
@@ -26,7 +26,7 @@ class Admission:
         """The user, at most `fresh_s` old; created if nobody knew them. Simultaneous calls share one load."""
         found = await self._kept.get((tenant, user))
         if found is None:
-            raise refused()
+            raise refused_for("there is no such user", tenant=tenant, user=user)
         return found
 
     async def check(self, principal: Principal) -> None:
@@ -40,7 +40,8 @@ class Admission:
         if principal.session is None and user.not_before_ms is not None:
             issued_at_ms = principal.issued_at_ms
             if issued_at_ms is None or issued_at_ms < user.not_before_ms:
-                raise refused()
+                reason = "token from before the sign-out"
+                raise refused_for(reason, tenant=principal.tenant, user=principal.user)
 
     def forget(self, tenant: TenantId, user: UserId) -> None:
         """Read the user again at the next call: something about them was changed."""

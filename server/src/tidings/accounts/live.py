@@ -7,9 +7,10 @@ from tidings.accounts.admission import Admission
 from tidings.accounts.model import Principal, SessionId
 from tidings.accounts.ports import SessionRows
 from tidings.accounts.records import Session
-from tidings.accounts.rules import refused
+from tidings.accounts.refusals import refused_for
 from tidings.kernel.caching import Cache, Keep
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
 
 type _Key = tuple[TenantId, SessionId]
@@ -32,10 +33,10 @@ class LiveSessions:
             return
         row = await self._cache.get((principal.tenant, principal.session))
         if row is None or row.user != principal.user or row.device.id != principal.device:
-            raise refused()
+            raise _ended(principal)
         user = await self._users.of(row.tenant, row.user)
         if row.epoch != user.sessions_epoch or self._clock.now_ms() >= row.expires_at_ms:
-            raise refused()
+            raise _ended(principal)
 
     def forget(self, tenant: TenantId, session: SessionId) -> None:
         """Read it again at the next call: it was ended."""
@@ -44,3 +45,12 @@ class LiveSessions:
     async def _load(self, key: _Key) -> Session | None:
         # one that began a moment ago may not be there yet; a read that is strong tells it from one that is over
         return await self._rows.peek(*key) or await self._rows.read(*key)
+
+
+def _ended(principal: Principal) -> TidingsError:
+    return refused_for(
+        "the session has ended",
+        tenant=principal.tenant,
+        user=principal.user or "",
+        subject=principal.session or "",
+    )

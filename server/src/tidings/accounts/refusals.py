@@ -1,5 +1,6 @@
 """Why a credential was refused: told to operators in the security log, never to whoever presented it."""
 
+from tidings.accounts.rules import refused
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import SecurityEventKind, record
 
@@ -13,18 +14,28 @@ class RefusedError(Exception):
         self.is_over = is_over
 
 
-def refusal(refused: RefusedError) -> TidingsError:
+def refusal(why: RefusedError) -> TidingsError:
     """The same words for every reason but one: an attacker learns nothing from them."""
-    if refused.is_over:
+    if why.is_over:
         return TidingsError(
             Code.CREDENTIAL_EXPIRED,
             "The credential's time is over.",
             hint="Get a new one: from your own server, or with the refresh token.",
         )
-    record(SecurityEventKind.CREDENTIAL_REFUSED, reason=refused.reason)
+    record(SecurityEventKind.CREDENTIAL_REFUSED, reason=why.reason)
     return TidingsError(
         Code.CREDENTIAL_INVALID,
         "The credential is not valid here.",
         hint="An operator can see why: `tidings token check` explains a user's token, "
         "and the log has an event `credential_refused` with the reason.",
     )
+
+
+def refused_for(reason: str, *, tenant: str = "", user: str = "", subject: str = "") -> TidingsError:
+    """Record why a token or a session is refused, and return the one answer that its bearer gets.
+
+    `tenant` only if it is verified: events are bounded for each tenant and place, and somebody who invents tenants
+    would have a bound for each of them.
+    """
+    record(SecurityEventKind.CREDENTIAL_REFUSED, tenant=tenant, user=user, subject=subject, reason=reason)
+    return refused()

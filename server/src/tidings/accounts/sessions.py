@@ -25,9 +25,11 @@ from tidings.accounts.refresh import (
     parse,
     spell,
 )
+from tidings.accounts.refusals import refused_for
 from tidings.accounts.rules import refused
 from tidings.accounts.users import not_found
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid
 from tidings.kernel.secrets import Secret
 from tidings.kernel.security import SecurityEventKind, record
@@ -89,8 +91,10 @@ class Sessions:
         presented = parse(token)
         check_retry_key(retry_key)
         row = presented and await self._world.rows.read(presented.tenant, presented.session)
-        if presented is None or row is None:
-            raise refused()
+        if presented is None:
+            raise refused_for("malformed refresh token")
+        if row is None:
+            raise refused_for("refresh token of an unknown session", subject=presented.session)
         mac = await self._mac(row.tenant)
         use = judge(row, presented, retry_key)
         if use is TokenUse.CURRENT:
@@ -143,7 +147,7 @@ class Sessions:
         )
         stands = await self._world.rows.rotate(after)
         if stands is None:
-            raise refused()
+            raise _ended(row)
         if stands.token_hash == after.token_hash:
             return await self._grant(stands, secret, mac)
         return await self._give_again(judge(stands, presented, retry_key), stands, presented, retry_key, mac)
@@ -157,7 +161,8 @@ class Sessions:
         if is_ours(presented, mac):
             record(SecurityEventKind.REFRESH_REUSED, tenant=row.tenant, user=row.user, subject=row.session)
             await self._end(row)
-        raise refused()
+            raise refused()
+        raise refused_for("unknown refresh token", tenant=row.tenant, user=row.user, subject=row.session)
 
     async def _end_replaced(self, new: Session) -> None:
         """End what the new session replaces. A row that the index does not show yet ends with a later login."""
@@ -181,7 +186,7 @@ class Sessions:
         user = await self._world.users.confirm(row.tenant, row.user)
         if user is None or not is_on(row, user, self._world.clock.now_ms()):
             await self._end(row)
-            raise refused()
+            raise _ended(row)
 
     async def _end(self, row: Session) -> None:
         await self._world.rows.delete(row.tenant, row.session, row.user, self._world.clock.now_ms())
@@ -206,6 +211,10 @@ class Sessions:
 
     async def _mac(self, tenant: TenantId) -> Mac:
         return (await self._world.keys.of(tenant)).fingerprint
+
+
+def _ended(row: Session) -> TidingsError:
+    return refused_for("the session has ended", tenant=row.tenant, user=row.user, subject=row.session)
 
 
 def replaced(new: Session, live: Sequence[Session], max_count: int) -> Sequence[tuple[Session, str]]:

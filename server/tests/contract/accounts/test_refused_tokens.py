@@ -1,0 +1,60 @@
+"""Refused tokens and ended sessions in the security log."""
+
+import logging
+from collections.abc import Awaitable
+
+import pytest
+from fixtures.door import OpenDoor
+from fixtures.stage import code_of
+
+from tidings.accounts.model import SessionId
+from tidings.accounts.records import Device
+from tidings.accounts.refresh import spell
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import DeviceId, TenantId, new_ulid
+from tidings.kernel.security import MAX_PER_WINDOW, _Sampling
+
+PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
+REFUSED = Code.CREDENTIAL_INVALID
+
+
+async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
+    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
+    caplog.set_level(logging.INFO, "tidings.security")
+
+    async def logged(attempt: Awaitable[object]) -> dict[str, str]:
+        caplog.clear()
+        assert await code_of(attempt) is REFUSED
+        (line,) = caplog.records
+        assert line.message == "credential_refused"
+        return dict(line.__dict__["security"])
+
+    async with open_door() as door:
+        grant, other = (await door.log_in()).grant, (await door.log_in(device=PHONE)).grant
+        row, token = grant.session, grant.access_token.reveal()
+        known = {"tenant": door.tenant, "user": row.user, "subject": row.session}
+        mac = (await door.keys.of(door.tenant)).fingerprint
+        unknown = spell(TenantId("invented"), other.session.session, bytes(32), mac)
+        assert "tenant" not in await logged(door.sessions.refresh(unknown))
+        assert "tenant" not in await logged(door.access.verify(token[:-4] + "AAAA"))
+        assert await logged(door.access.verify("junk")) == {"reason": "malformed access token"}
+        wrong = spell(door.tenant, row.session, bytes(32), lambda said: mac(said)[::-1])
+        assert await logged(door.sessions.refresh(wrong)) == known | {"reason": "unknown refresh token"}
+        principal = await door.access.verify(token)
+        await door.sessions.revoke(door.tenant, row.user, row.session)
+        assert await logged(door.live.validate(principal)) == known | {"reason": "the session has ended"}
+
+
+async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(
+    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
+    caplog.set_level(logging.INFO, "tidings.security")
+    async with open_door() as door:
+        mac = (await door.keys.of(door.tenant)).fingerprint
+        for n in range(2 * MAX_PER_WINDOW):
+            token = spell(TenantId(f"invented{n}"), SessionId(new_ulid()), bytes(32), mac)
+            assert await code_of(door.sessions.refresh(token)) is REFUSED
+    assert len(caplog.records) == MAX_PER_WINDOW
