@@ -115,7 +115,9 @@ class Joined:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
-            find_by_phone=FindByPhone(DynamoUsers(client), PhoneTenants(self.accounts.tenants)),
+            find_by_phone=FindByPhone(
+                DynamoUsers(client, AuthenticRows(keys)), PhoneTenants(self.accounts.tenants)
+            ),
             notices=self._notices(),
             limits=EdgeLimits(limiter, self.accounts.tenants),
             telemetry=requests,
