@@ -43,6 +43,7 @@ LEFT_OUT = {
     "test_a_row_in_and_out_costs_two_write_units",
     "test_many_rows_cost_a_unit_each_and_a_call_for_every_twenty_five",
     "test_a_page_costs_one_query_and_one_batch_of_names",
+    "test_asking_for_a_direct_chat_that_exists_costs_one_read",
 }
 """They ask the ledger, which nobody keeps here."""
 
