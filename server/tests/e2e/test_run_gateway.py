@@ -184,7 +184,12 @@ async def test_the_memory_of_a_thousand_devices_is_used_again(house: House, libr
 
 async def test_too_many_at_once_are_told_when_to_come_back(house: House) -> None:
     await house.found()
-    gateway = house.start(TIDINGS_GATEWAY_CONNECTS_PER_S="1", TIDINGS_GATEWAY_CONNECT_BURST="1")
+    gateway = house.start(
+        TIDINGS_GATEWAY_CONNECTS_PER_S="1",
+        TIDINGS_GATEWAY_CONNECT_BURST="1",
+        # an address that refills at once would count as one that has not connected lately
+        TIDINGS_GATEWAY_CONNECTS_PER_S_PER_ADDRESS="1",
+    )
     with socket.create_connection(("127.0.0.1", gateway.socket_port)) as first:
         first.sendall(_upgrade())
         assert b" 101 " in first.recv(4_096)
