@@ -22,7 +22,6 @@ QUICKLY_CAUGHT = (
     "kept-audience",
     "remove-any",
     "mark-first",
-    "rows-first",
 )
 
 

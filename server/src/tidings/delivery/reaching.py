@@ -60,7 +60,7 @@ class Reaching:
         and all are to be tried again.
         """
         late = Late()
-        found = await self._look_up({person for each in plans for person in each.people})
+        found = await self._look_up(dict.fromkeys(person for each in plans for person in each.people))
         late.add((each.chat for each in plans if not found.unknown.isdisjoint(each.people)), found.why)
         await self._pauses.at("worker.looked_up")
         there = await self._push(plans, found.found, late)
@@ -149,7 +149,7 @@ class Reaching:
         self._counts.kept += sum(len(each.messages) for each in kept)
         await self._pauses.at("worker.pending_put")
         # Again: a device that came in meanwhile may have read the queue before the row was there.
-        found = await self._look_up({each.person for each in kept})
+        found = await self._look_up(dict.fromkeys(each.person for each in kept))
         await self._pauses.at("worker.looked_up_again")
         late.add((each.chat for each in kept if each.person in found.unknown), found.why)
         there = await self._ring(kept, found.found, late)
