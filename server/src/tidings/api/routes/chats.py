@@ -62,7 +62,7 @@ async def create_group(call: AsUser, body: NewGroup, key: KeyHeader = None) -> C
         *OF_BODIES,
         Code.BLOCKED,
         Code.OUTCOME_UNKNOWN,
-        touches=("chats.create_direct",),
+        touches=("chats.check", "chats.create_direct"),
         summary="Get or make a direct chat",
     ),
 )
