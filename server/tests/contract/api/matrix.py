@@ -101,7 +101,7 @@ EXAMPLES: dict[str, Example] = {
     "get_user": Example("/v1/users/anna", reach=Reach.TENANT),
     "get_presence": Example("/v1/users/ben/presence", reach=Reach.OWN),
     "list_users": Example("/v1/users?ids=anna&ids=ben", reach=Reach.TENANT),
-    "find_user": Example("/v1/users/find", {"phone_number": FOUND}, Reach.TENANT),
+    "find_user": Example("/v1/user-search", {"phone_number": FOUND}, Reach.TENANT),
     "create_user": Example("/v1/users", {"id": "eve"}, Reach.SERVER),
     "change_user": Example("/v1/users/anna", {"avatar_uri": None}, Reach.SERVER),
     "list_user_sessions": Example("/v1/users/anna/sessions", reach=Reach.SERVER),

@@ -161,12 +161,12 @@ def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: Play) 
         house = House(stage, limits=charged)
         server, anna = house.server(Scope.USERS), house.user(ANNA)
         await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER, "display_name": "Ben"})
-        asked = ("POST", "/v1/users/find", {"phone_number": NUMBER})
+        asked = ("POST", "/v1/user-search", {"phone_number": NUMBER})
         found = await anna.ok(*asked)
         assert (found["id"], found["display_name"], found.get("phone")) == (BEN, "Ben", None)
         assert charged.tokens == [20]
 
-        unknown = await anna("POST", "/v1/users/find", {"phone_number": NUMBER[:-1]})
+        unknown = await anna("POST", "/v1/user-search", {"phone_number": NUMBER[:-1]})
         await server.ok("PUT", f"/v1/users/{BEN}/suspension")
         suspended = await anna(*asked)
         assert unknown.status_code == suspended.status_code == 404
@@ -198,7 +198,7 @@ def test_a_number_that_the_index_shows_for_another_user_is_not_believed(play: Pl
                 return BEN
 
         rows.__class__ = Stale
-        assert await anna.code("POST", "/v1/users/find", {"phone_number": other}) is Code.USER_NOT_FOUND
-        assert (await anna.ok("POST", "/v1/users/find", {"phone_number": NUMBER}))["id"] == BEN
+        assert await anna.code("POST", "/v1/user-search", {"phone_number": other}) is Code.USER_NOT_FOUND
+        assert (await anna.ok("POST", "/v1/user-search", {"phone_number": NUMBER}))["id"] == BEN
 
     play(scene)

@@ -112,7 +112,7 @@ async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
 
 
 @router.post(
-    "/users/find",
+    "/user-search",
     **route(
         "find_user",
         *OF_BODIES,
