@@ -123,7 +123,10 @@ def make_tenant(
         async with open_client(tables.url, REGION, tables.prefix) as client:
             rows = file_rows(client, directory)
             await Tenants(DynamoTenantStore(client, rows), clock).create(
-                tenant, TenantSettings(name="Acme", has_phone_login=True, phone_prefixes=("+4",))
+                tenant,
+                TenantSettings(
+                    name="Acme", has_phone_login=True, phone_prefixes=("+4",), has_phone_search=True
+                ),
             )
             keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
             issued = await keys.issue(tenant, "tests", list(scopes))

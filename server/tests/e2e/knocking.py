@@ -203,6 +203,7 @@ def _faults(event: object) -> Iterator[str]:
 
 def _config(url: str, town: Town, examples: int) -> SchemathesisConfig:
     as_server = ["create_user", "change_user", "list_user_sessions", "end_user_sessions"]
+    as_server += ["list_directory", "suspend_user", "unsuspend_user"]
     return SchemathesisConfig.from_dict(
         {
             "seed": SEED,
@@ -217,6 +218,10 @@ def _config(url: str, town: Town, examples: int) -> SchemathesisConfig:
                 {
                     "include-operation-id": as_server,
                     "headers": {"Authorization": f"Bearer {town.bearers.server}"},
+                },
+                {
+                    "include-operation-id": ["end_sessions"],
+                    "headers": {"Authorization": f"Bearer {town.bearers.leaver}"},
                 },
                 {
                     "include-operation-id": [*FOR_NOTICES, *FOR_BROADCASTS],

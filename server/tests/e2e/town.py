@@ -62,9 +62,13 @@ type Values = Mapping[str, list[Any]]
 
 @dataclass(frozen=True)
 class Bearers:
-    """A user's token that her app's server signed, and API keys that look after users and send notices."""
+    """Tokens of users that the app's server signed, and API keys that look after users and send notices.
+
+    `leaver` signs out, which ends every token of that user: nobody else's requests use it.
+    """
 
     anna: str
+    leaver: str
     server: str
     notices: str
 
@@ -86,8 +90,11 @@ async def bearers_of(tables: Tables, tenant: TenantId, directory: Path, life_s: 
         notices = await keys.issue(tenant, "notices", [Scope.NOTICES])
         pair = await SigningKeys(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
-    token = mint(pair.private, claims_of(tenant=tenant, iat=now_s, exp=now_s + life_s))
-    return Bearers(token, server.text.reveal(), notices.text.reveal())
+
+    def token(user: str) -> str:
+        return mint(pair.private, claims_of(tenant=tenant, sub=user, iat=now_s, exp=now_s + life_s))
+
+    return Bearers(token("anna"), token("leaver"), server.text.reveal(), notices.text.reveal())
 
 
 def settle(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> Town:
@@ -119,6 +126,8 @@ class _Builder:
             "phone": [f"+49151123456{n}" for n in range(80, 90)],
         }
         values["redeem_code"] = {"tenant": [self._tenant]}
+        values["find_user"] = {"phone_number": list(PHONES.values())}
+        values["suspend_user"] = values["unsuspend_user"] = {"user": MEMBERS[-1:]}
 
     def _chats(self) -> dict[str, Values]:
         plain = ("get_chat", "rename_chat", "list_members", "send_message", "list_messages", "add_members")
