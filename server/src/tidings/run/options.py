@@ -24,7 +24,7 @@ from tidings.run.settings.model import KafkaSettings
 from tidings.run.settings.production import NO_PROXY
 
 MIN_SECRET_BYTES = 16
-_PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
+PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 _HINTS = {
     "development": "`tidings config show` tells what is set, `tidings config doc` what can be.",
@@ -159,7 +159,7 @@ def _policy(settings: Settings, kind: Kind) -> Policy:
     count, _, period = rate.partition("/")
     burst: int = getattr(settings.limits, f"{kind}_burst")
     try:
-        return Policy(count=int(count), period_s=_PERIODS_S[period], burst=burst)
+        return Policy(count=int(count), period_s=PERIODS_S[period], burst=burst)
     except ValueError as error:
         raise ValueError(f"limits.{kind}_rate and limits.{kind}_burst: too much to be counted") from error
 

@@ -15,6 +15,7 @@ from tidings.run.accounts import open_tables
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.cli.tenant_keys import api_key, key
 from tidings.run.keys import kms_of, open_keys
+from tidings.run.options import PERIODS_S
 from tidings.run.people import signing_policy
 from tidings.run.settings.load import load
 from tidings.tenants.model import PushSettings, Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
@@ -24,7 +25,6 @@ from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 
 _DEFAULT = "default"
 _NONE = "none"
-_PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 
 @click.group(name="tenant")
@@ -234,7 +234,7 @@ def _rate(text: str) -> Rate | None:
         return None
     rate, _, burst = text.rpartition("/")
     count, _, period = rate.partition("/")
-    return Rate(per_s=float(count) / _PERIODS_S[period or "s"], burst=int(burst))
+    return Rate(per_s=float(count) / PERIODS_S[period or "s"], burst=int(burst))
 
 
 def _show(tenant: Tenant) -> None:

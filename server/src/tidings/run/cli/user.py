@@ -14,7 +14,7 @@ from tidings.chats.model import type_of
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId, message_id
-from tidings.platform.dynamo.opening import open_client
+from tidings.run.accounts import open_tables
 from tidings.run.cli.missing import missing_tenant_named
 from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json, show_wide
 from tidings.run.lookup import Lookup, lookup_of
@@ -257,16 +257,9 @@ def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
 def _look[T](act: Callable[[People, Lookup], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = load().settings
-        place = settings.dynamo
-        if place.endpoint is None:
-            raise TidingsError(
-                Code.SETTINGS_INVALID,
-                "dynamo.endpoint is not set, so there is nothing to look at",
-                hint='Run `tidings engines start`, or set dynamo.endpoint to "aws" or to the URL of an engine.',
-            )
         clock = SystemClock()
         async with (
-            open_client(place.endpoint, place.region, place.table_prefix) as client,
+            open_tables(settings.dynamo) as client,
             open_people(settings, client, clock) as people,
             missing_tenant_named(settings, client),
         ):
