@@ -60,18 +60,3 @@ class Lease(Struct, frozen=True, kw_only=True):
     @property
     def is_finished(self) -> bool:
         return self.checkpoint == END
-
-
-class Reached(NamedTuple):
-    """Of one partition of the topic: where its log ends, and up to where its consumers have handled it."""
-
-    partition: int
-    end: int
-    committed: int
-
-
-class Fence(NamedTuple):
-    """What was published by then lies below this offset."""
-
-    partition: int
-    offset: int

@@ -13,6 +13,7 @@ from tidings.messages.events import kafka_key
 from tidings.messages.store import DynamoReader
 from tidings.platform.dynamo.opening import open_streams
 from tidings.platform.dynamo.streams import Streams
+from tidings.platform.kafka.consumers import KafkaConsumers
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
@@ -23,14 +24,13 @@ from tidings.relay.leasing import Leasing
 from tidings.relay.model import ShardId
 from tidings.relay.reading import Pace
 from tidings.relay.serve import Relay, Times
-from tidings.relay.store import DynamoLeases, KafkaConsumers, StreamFeed
+from tidings.relay.store import DynamoLeases, StreamFeed
 from tidings.routing.store import RedisMarks
-from tidings.run import publishing, wiring
+from tidings.run import consuming, publishing, wiring
 from tidings.run.delivery import GROUP
 from tidings.run.held import Held
 from tidings.run.options import (
     dynamo_endpoint,
-    kafka_connection,
     otlp_headers,
     process_options,
     refuse_faulty,
@@ -52,7 +52,7 @@ def run_relay(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     streams = Held("streams", lambda: _streams(settings))
-    consumers = Held("consumers", lambda: _consumers(settings))
+    consumers = consuming.progress(settings, topic=MESSAGES.name, group=GROUP, key_of=kafka_key)
     publisher = publishing.publisher(settings, host)
 
     def joined() -> Relay:
@@ -64,7 +64,7 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
 class Beside:
     """What the relay needs beside the engines that every process has."""
 
-    def __init__(self, streams: Streams, consumers: KafkaConsumers, publisher: Publisher) -> None:
+    def __init__(self, streams: Streams, consumers: KafkaConsumers[ChatKey], publisher: Publisher) -> None:
         self.streams = streams
         self.consumers = consumers
         self.publisher = publisher
@@ -187,12 +187,3 @@ async def _streams(settings: Settings) -> AsyncIterator[Streams]:
     wanted = settings.dynamo
     async with open_streams(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as streams:
         yield streams
-
-
-@asynccontextmanager
-async def _consumers(settings: Settings) -> AsyncIterator[KafkaConsumers]:
-    made = KafkaConsumers(kafka_connection(settings), topic=MESSAGES.name, group=GROUP, key_of=kafka_key)
-    try:
-        yield made
-    finally:
-        made.close()

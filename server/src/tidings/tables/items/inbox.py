@@ -16,7 +16,7 @@ from tidings.tables.bounds import (
 )
 from tidings.tables.items.chat import USER
 from tidings.tables.keys import KeyTemplate
-from tidings.tables.limits import CATEGORIES, CHUNK_USERS, LIVE_BROADCASTS, PART_BYTES
+from tidings.tables.limits import CATEGORIES, CHUNK_PARTITIONS, CHUNK_USERS, LIVE_BROADCASTS, PART_BYTES
 from tidings.tables.model import Item
 
 OF_TENANT = KeyTemplate("t#{tenant}")
@@ -294,8 +294,14 @@ JOBS = (
         "job due",
         DUE,
         DUE_SORT,
-        {"created_at": TIME, "seen": Number(6), "tries": Number(3)},
-        max_bytes=1024,
+        {
+            "created_at": TIME,
+            "seen": Number(6),
+            "tries": Number(3),
+            # the ends of partitions behind whose lag its chunks may wait, by the partition's number
+            "fences": MapOf(CHUNK_PARTITIONS, 2, Number(18)),
+        },
+        max_bytes=2 * 1024,
         holds="a job that waits for its time or runs",
     ),
 )
