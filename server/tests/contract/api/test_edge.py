@@ -248,6 +248,10 @@ class _OneLeft:
         self.charged.append((user, tokens))
         return _allowance(is_allowed=False)
 
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance:
+        del tenant, user
+        return _allowance(is_allowed=True)
+
 
 def _allowance(*, is_allowed: bool) -> Allowance:
     return Allowance(
