@@ -97,14 +97,14 @@ PUSHES: Final = (
         "chat",
         "A chat that the device did not know.",
         '{"chat":{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","head":9,"unread":3,"read":5,"name":"us","at":1763184004000,'
-        '"by":"cleo","preview":"see you"}}',
+        '"by":"cleo","preview":"see you","last":9}}',
     ),
     sample(
         "chats",
         "Rows of chats that the device did not know, newest first.",
         '{"chats":{"rows":[{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","head":9,"unread":3,"read":5,"name":"us",'
-        '"at":1763184004000,"by":"cleo","preview":"see you"},{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","head":44,'
-        '"members":["ben"]}]}}',
+        '"at":1763184004000,"by":"cleo","preview":"see you","last":9},{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP",'
+        '"head":44,"members":["ben"],"at":1763184003000,"by":"ben","last":43,"state":"redacted"}]}}',
     ),
     sample(
         "resumed", "All that was missed has been pushed; the connection is live.", '{"resumed":{"epoch":0}}'
