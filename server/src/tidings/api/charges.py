@@ -4,7 +4,7 @@ The weights follow what the tables are asked for; `docs/explanation/rate-limits.
 """
 
 from tidings.api.door import limited
-from tidings.api.ports import Limits
+from tidings.api.ports import Allowance, Limits
 from tidings.kernel.ids import TenantId, UserId
 
 _MEMBERS_PER_TOKEN = 4
@@ -28,9 +28,17 @@ async def charge_numbers(limits: Limits, tenant: TenantId, user: UserId, count: 
     await _charge(limits, tenant, user, count * _TOKENS_PER_NUMBER)
 
 
+async def count_new_chat(limits: Limits, tenant: TenantId, user: UserId) -> None:
+    """Count a chat against the number that a user may create in a day; raise `rate_limited` when there is none left."""
+    _refuse(await limits.admit_chat(tenant, user))
+
+
 async def _charge(limits: Limits, tenant: TenantId, user: UserId | None, tokens: int) -> None:
     if tokens == 0:
         return
-    allowance = await limits.charge(tenant, user, tokens)
+    _refuse(await limits.charge(tenant, user, tokens))
+
+
+def _refuse(allowance: Allowance | None) -> None:
     if allowance is not None and not allowance.is_allowed:
         raise limited(allowance)

@@ -63,6 +63,10 @@ class Limits(Protocol):
         """Take `tokens` for what a request costs beyond the request itself, from the tenant and from `user`."""
         ...
 
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance | None:
+        """Count a chat that `user` is about to create."""
+        ...
+
 
 class Exchange(Protocol):
     def answered(self, route: str, status: int, /) -> None:
@@ -85,6 +89,9 @@ class NoLimits:
 
     async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> None:
         del tenant, user, tokens
+
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> None:
+        del tenant, user
 
 
 class _Nothing:

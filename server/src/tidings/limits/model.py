@@ -16,6 +16,8 @@ class Kind(StrEnum):
     TENANT = "tenant"
     USER = "user"
     ADDRESS = "address"
+    CHAT_USER = "chat_user"
+    """Chats that a user creates."""
     CODE_ADDRESS = "code_address"
     """One-time codes requested from an address."""
     CODE_NETWORK = "code_network"
