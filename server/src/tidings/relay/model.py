@@ -37,6 +37,7 @@ class Record(NamedTuple):
     number: str
     at_ms: int | None
     news: Committed | Expired | None
+    size_bytes: int = 0
 
 
 class Page(NamedTuple):

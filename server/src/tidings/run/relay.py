@@ -24,6 +24,7 @@ from tidings.relay.leasing import Leasing
 from tidings.relay.model import ShardId
 from tidings.relay.reading import Pace
 from tidings.relay.serve import Relay, Times
+from tidings.relay.sizes import LogSizes
 from tidings.relay.store import DynamoLeases, StreamFeed
 from tidings.routing.store import RedisMarks
 from tidings.run import consuming, publishing, wiring
@@ -37,6 +38,7 @@ from tidings.run.options import (
 )
 from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
 from tidings.run.settings import Settings
+from tidings.tables.alarms import COLLECTION_BYTES
 from tidings.topics.declaration import MESSAGES
 
 log = logs.get(__name__)
@@ -95,6 +97,7 @@ def join(settings: Settings, host: Host, engines: wiring.Engines, beside: Beside
         times=Times(lease_s=given.lease_s, discover_s=given.discover_s, max_waiting=given.max_waiting),
         pace=Pace(busy_s=given.read_every_s, idle_s=given.idle_every_s),
         pauses=host.pauses,
+        sizes=LogSizes(COLLECTION_BYTES, Telling().large),
     )
 
 
@@ -116,6 +119,15 @@ class Telling:
             first=first,
             last=last,
             hint="Look into the dead letters; then run `tidings relay repair` for this chat.",
+        )
+
+    def large(self, chat: ChatKey, size_bytes: int) -> None:
+        log.warning(
+            "the log of a chat is estimated to exceed 8 GB",
+            tenant=chat.tenant,
+            chat=chat.chat,
+            size_bytes=size_bytes,
+            hint="Nothing stops working. See docs/howto/run-the-relay.md.",
         )
 
 
@@ -178,6 +190,8 @@ def export(metrics: Metrics, relay: Relay) -> None:
         ("relay_waiting", "Places in the stream that wait to be handled.", lambda: relay.waiting),
         ("relay_unhandled_seconds", "How long the oldest commit has waited to be handled.",
          lambda: relay.unhandled_s),
+        ("relay_largest_log_bytes", "Estimated size of the longest chat log that was written to.",
+         lambda: relay.sizes.largest_bytes),
     ):  # fmt: skip
         metrics.gauge(name, meaning).set_function(read)
 
