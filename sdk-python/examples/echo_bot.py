@@ -13,9 +13,9 @@ from tidings_sdk import Client, FileStore, MessageAdded, SendRefused, StateChang
 
 async def main(url: str, outbox: str) -> None:
     async with Client(url, os.environ["TIDINGS_TOKEN"], store=FileStore(outbox)) as client:
-        async for event in client.events():
+        async for event in client.events(live_only=True):
             match event:
-                case MessageAdded(chat, entry) if event.is_live and entry.by != client.user and entry.text:
+                case MessageAdded(chat, entry) if entry.by != client.user and entry.text:
                     _ = client.chat(chat).send(entry.text, reply_to=entry.sequence)
                 case SendRefused(chat, _, error):
                     print(f"not sent to {chat}: {error}")

@@ -279,7 +279,7 @@ class ScriptedServer:
         if refusal := self.refusals.get(body.get("text", "")):
             return error(refusal)
         if kind == "send":
-            said: Frame = {"text": body.get("text", "")}
+            said: Frame = {name: body[name] for name in ("text", "reply_to") if name in body}
         else:
             said = self.change(
                 kind, body["chat"], body["sequence"], body.get("text", ""), body.get("emoji", "")

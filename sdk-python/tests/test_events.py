@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted_server import ScriptedServer
 
-from tidings_sdk import Client, MemoryStore, MessageAdded, MessageChanged, StateChanged, TypingChanged
+from tidings_sdk import Client, Event, MemoryStore, MessageAdded, MessageChanged, StateChanged, TypingChanged
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 """A script that fails takes seconds; it is short enough to read as it is."""
@@ -159,3 +159,25 @@ async def test_history_begins_a_chat_that_was_unknown_and_moves_no_other_positio
         assert client.position("g1") == 60
         await server.push_entry("g1", 61)
         assert await entries(client, 1) == [61]
+
+
+async def test_live_only_leaves_out_what_was_there_before_the_client() -> None:
+    async with ScriptedServer() as server:
+        old = [server.told(server.add("g1", text=text)) for text in ("old", "older")]
+        server.before_resumed += [
+            {"chats": {"rows": [{"chat": "g1", "head": 2}]}},
+            {"entries": {"chat": "g1", "after": 0, "up_to": 2, "entries": old}},
+        ]
+        async with client_of(server) as client:
+            await live(server)
+            server.add("g1", text="new")
+            await server.push_entry("g1", 3)
+            seen = list[Event]()
+            async with asyncio.timeout(30):
+                async for event in client.events(live_only=True):
+                    seen.append(event)
+                    if isinstance(event, MessageAdded):
+                        break
+            assert isinstance(seen[-1], MessageAdded)
+            assert seen[-1].entry.text == "new"
+            assert any(isinstance(event, StateChanged) for event in seen), "other events are not filtered"

@@ -81,7 +81,9 @@ class Stage:
                 "members": [user for user in MEMBERS[chat] if user != self.server.user],
                 "at": log[-1]["at"],
                 "by": log[-1]["by"],
-                "preview": log[-1].get("text"),
+                "preview": log[-1].get("text") or None,
+                "last": len(log),
+                "state": log[-1].get("state", "there"),
             }
             for chat, log in self.server.logs.items()
         ]

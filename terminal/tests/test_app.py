@@ -1,8 +1,13 @@
 """What a person sees and does: the whole app on the real SDK, at the scripted server."""
 
+from dataclasses import replace
+
 import pytest
 from scripted_server import ScriptedServer, error
 from stage import NOW_MS, staged, town, watched
+
+from tidings_terminal.chat_view import ChatView
+from tidings_terminal.panes import ChatPane
 
 SIZES = [(80, 24), (120, 36), (50, 15)]
 
@@ -10,7 +15,7 @@ SIZES = [(80, 24), (120, 36), (50, 15)]
 @pytest.mark.parametrize("size", SIZES, ids=str)
 async def test_list_thread_and_state_are_on_the_screen_whatever_its_size(size: tuple[int, int]) -> None:
     async with staged(size) as stage:
-        text = await stage.sees("● live", "Hello Ben!", "Hi Anna. Lunch?", "Write, and Enter")
+        text = await stage.sees("● live", "Hello Ben!", "Hi Anna. Lunch?", "Type a message")
         assert ("cleo: I bring cake." in text) == (size[0] >= 60)
         assert max(map(len, text.splitlines())) <= size[0]
 
@@ -55,7 +60,7 @@ async def test_edits_redactions_and_reactions_of_others_are_seen_live() -> None:
         await stage.says("d1", "ben", **stage.server.change("react", "d1", 2, emoji="🎉"))
         await stage.sees("🎉")
         await stage.says("d1", "ben", **stage.server.change("redact", "d1", 3))
-        await stage.sees("message taken back")
+        await stage.sees("message deleted")
         await stage.sees_no("Dinner?")
 
 
@@ -68,8 +73,8 @@ async def test_the_last_message_is_edited_reacted_to_and_taken_back_by_keys() ->
         await stage.pilot.press("ctrl+r", "enter")
         await stage.sees("👍")
         assert stage.server.tries("react")[0]["sequence"] == 3, "the last one of all"
-        await stage.pilot.press("ctrl+t")
-        await stage.sees("message taken back")
+        await stage.pilot.press("ctrl+t", "enter")
+        await stage.sees("message deleted")
         assert stage.server.tries("redact")[0]["sequence"] == 2, "the last one of one's own"
 
 
@@ -81,7 +86,7 @@ async def test_a_message_is_chosen_in_the_thread_and_escape_leaves_what_was_begu
         assert stage.app.focused is not None
         assert stage.app.focused.id == "words"
         await stage.pilot.press("escape")
-        await stage.sees("Write, and Enter")
+        await stage.sees("Type a message")
         await stage.types("half a word", "up")
         await stage.sees("│ half a word")
 
@@ -91,7 +96,7 @@ async def test_what_was_begun_in_a_chat_waits_there() -> None:
         await stage.types("half a")
         await stage.sees("Hello Ben!", "│ half a")
         await stage.pilot.press("ctrl+n")
-        await stage.sees("Lunch at noon?", "Write, and Enter")
+        await stage.sees("Lunch at noon?", "Type a message")
         await stage.pilot.press("ctrl+p")
         await stage.sees("Hello Ben!", "│ half a")
 
@@ -202,7 +207,7 @@ async def test_strange_words_break_nothing(size: tuple[int, int]) -> None:
         await stage.sees("Hello Ben!")
         for n, text in enumerate(STRANGE):
             await stage.says("d1", "ben", f"{text} <{n}>")
-            shown = await stage.sees(f"<{n}>", "● live", "Write, and Enter")
+            shown = await stage.sees(f"<{n}>", "● live", "Type a message")
             assert "\x1b" not in shown
             assert "\u202e" not in shown
 
@@ -233,3 +238,24 @@ async def test_nothing_but_the_open_chat_is_watched() -> None:
         await stage.sees("Hello Ben!")
         chats = [body["chats"] for body in stage.server.tries("subscribe") if "chats" in body]
         assert chats == [["d1"]]
+
+
+async def test_a_chat_that_was_just_opened_stays_open_when_the_list_was_redrawn_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The redrawn list highlights the chat that was open; that is no choice of the user's."""
+    async with staged() as stage:
+        await stage.sees("Hello Ben!", "cleo: I bring cake.")
+        pane, view, opened = stage.app.query_one(ChatPane), stage.app.query_one(ChatView), list[str]()
+        open_now = view.open
+
+        def record(chat: str) -> None:
+            opened.append(chat)
+            open_now(chat)
+
+        monkeypatch.setattr(view, "open", record)
+        pane.show([replace(line, unread=line.unread + 1) for line in pane._shown[::-1]], "d1")
+        stage.app.action_step(1)
+        await stage.sees("Lunch at noon?")
+        await stage.pilot.pause()
+        assert opened == ["g1"]

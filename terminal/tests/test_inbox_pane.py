@@ -93,7 +93,7 @@ async def test_notices_are_read_unread_and_archived_by_keys() -> None:
             for mark in inbox.server.tries("mark")
         ] == [("seen", []), ("read", [None]), ("unread", [None]), ("archived", [None]), ("read", ["Welcome"])]
         await stage.pilot.press("escape")
-        await stage.sees("Hello Ben!", "Write, and Enter")
+        await stage.sees("Hello Ben!", "Type a message")
         await stage.types("hi", "enter")
         await stage.sees("hi  ✓")
 
@@ -145,7 +145,7 @@ async def test_another_chat_is_gone_to_from_the_list() -> None:
         await stage.pilot.press("ctrl+o")
         await stage.sees("Archive")
         await stage.pilot.press("ctrl+n")
-        await stage.sees("Lunch at noon?", "Write, and Enter")
+        await stage.sees("Lunch at noon?", "Type a message")
         await stage.types("soup", "enter")
         await stage.sees("soup  ✓")
 

@@ -12,7 +12,7 @@ from tidings_sdk.connection import State
 from tidings_sdk.credentials import Credentials, Provider
 from tidings_sdk.device import Device
 from tidings_sdk.errors import Stopped
-from tidings_sdk.events import Event, Presence
+from tidings_sdk.events import LOG_EVENTS, Event, Presence
 from tidings_sdk.frames.reading import ChatRow
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.session import Dialling, Patience
@@ -113,11 +113,14 @@ class Client:
         """How the user is there on this device, now and after each reconnect; at first `online`."""
         self._running.signs.appear(appearance)
 
-    def events(self) -> AsyncIterator[Event]:
-        """For one reader. An event counts as given when the next one is asked for; what was not comes again after
-        a crash, if the store survives it. Ends when the client is closed, raises `Stopped` if it can't go on.
+    def events(self, *, live_only: bool = False) -> AsyncIterator[Event]:
+        """Iterate over the events, for one reader. `live_only` leaves out entries that are older than the client.
+
+        An event counts as given when the next one is asked for; what was not given is given again after a crash, if
+        the store survives it. Ends when the client is closed, raises `Stopped` if the client cannot continue.
         """
-        return self._running.events()
+        events = self._running.events()
+        return _live(events) if live_only else events
 
     async def settled(self) -> None:
         """Until the outbox is empty. Raises `Stopped` if it can't get so."""
@@ -150,3 +153,9 @@ class Client:
         if self._device is None:
             raise Stopped("The client was not started: use it with `async with`.")
         return self._device
+
+
+async def _live(events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    async for event in events:
+        if not isinstance(event, LOG_EVENTS) or event.is_live:
+            yield event

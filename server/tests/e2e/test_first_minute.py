@@ -146,7 +146,9 @@ def test_an_edit_a_reaction_and_a_redaction_are_seen_live(desk: Desk) -> None:
     desk.ben.types(", nearly", "enter")
     desk.anna.sees(r"On my way, nearly \(edited\)")
     desk.ben.types("", "ctrl-t")
-    shown = desk.anna.sees("message taken back")
+    desk.ben.sees("Delete this message for everyone")
+    desk.ben.types("", "enter")
+    shown = desk.anna.sees("message deleted")
     assert "nearly" not in shown
 
 

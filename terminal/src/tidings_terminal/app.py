@@ -9,15 +9,17 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from tidings_sdk import Client, Event, MemoryStore, TidingsError
 from tidings_terminal.address import Address
 from tidings_terminal.chat_view import ChatView
 from tidings_terminal.desk import Desk
-from tidings_terminal.inbox_panes import Glance, InboxPane, show_inbox
+from tidings_terminal.dialogs import HelpScreen
+from tidings_terminal.inbox_panes import Glance, InboxPane, NoticeList, show_inbox
+from tidings_terminal.keys import KeyBar
 from tidings_terminal.model import Model, partners
-from tidings_terminal.panes import ChatPane, Composer
+from tidings_terminal.panes import ChatPane, Composer, ThreadPane
 from tidings_terminal.views import Eyes, chat_lines
 
 _PAGE: Final = 50
@@ -26,7 +28,7 @@ _SOON_S: Final = 0.03
 """Events come in bursts; the screen follows some thirty times a second."""
 
 _WIDE, _NARROW = 100, 60
-_OF_THE_THREAD: Final = frozenset({"edit", "react", "redact", "page"})
+_OF_THE_THREAD: Final = frozenset({"edit", "reply", "react", "redact", "page"})
 
 
 class ChatApp(App[str]):
@@ -39,14 +41,21 @@ class ChatApp(App[str]):
         (_WIDE, "-wide"),
     ]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+n", "step(1)", "Next chat", priority=True),
-        Binding("ctrl+p", "step(-1)", "Chat before", priority=True, show=False),
-        Binding("ctrl+o", "inbox", "Inbox", priority=True),
-        Binding("ctrl+r", "react", "React", priority=True),
-        Binding("ctrl+t", "redact", "Take back", priority=True),
-        Binding("pageup", "page(-1)", "Older", priority=True, show=False),
-        Binding("pagedown", "page(1)", "Newer", priority=True, show=False),
-        Binding("ctrl+q,ctrl+c", "quit", "Quit", priority=True),
+        Binding("f1", "help", "Help", priority=True, tooltip="List the commands and keys"),
+        Binding("ctrl+n", "step(1)", "Next chat", priority=True, tooltip="Open the next chat"),
+        Binding(
+            "ctrl+p", "step(-1)", "Previous", priority=True, show=False, tooltip="Open the previous chat"
+        ),
+        Binding("ctrl+o", "inbox", "Inbox", priority=True, tooltip="Open or close the inbox"),
+        Binding("ctrl+y", "reply", "Reply", priority=True, tooltip="Reply to the last message"),
+        Binding("ctrl+r", "react", "React", priority=True, tooltip="React to the last message"),
+        Binding("ctrl+t", "redact", "Delete", priority=True, tooltip="Delete your last message for everyone"),
+        Binding("pageup", "page(-1)", "Older", priority=True, show=False, tooltip="Scroll to older messages"),
+        Binding(
+            "pagedown", "page(1)", "Newer", priority=True, show=False, tooltip="Scroll to newer messages"
+        ),
+        Binding("ctrl+q", "quit", "Quit", priority=True, tooltip="Quit"),
+        Binding("ctrl+c", "quit", "Quit", priority=True, show=False, tooltip="Quit"),
     ]
 
     def __init__(self, new_client: Callable[[], Client]) -> None:
@@ -69,7 +78,7 @@ class ChatApp(App[str]):
                 yield Glance(id="inbox")
             yield ChatView(self.model, lambda: self._client, self._aside, self._touch, id="right")
             yield InboxPane(self._desk, id="desk")
-        yield Footer(show_command_palette=False)
+        yield KeyBar(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one(Composer).focus()
@@ -115,7 +124,7 @@ class ChatApp(App[str]):
         self._show_bar()
         self.query_one(ChatPane).show(lines, self.model.open)
         self._view.show()
-        show_inbox(self.screen, self._desk, eyes)
+        show_inbox(self.default_screen, self._desk, eyes)
 
     def _show_bar(self) -> None:
         parts = [f"tidings · {self._user or '…'}", self.model.connection(time.monotonic()), self.model.hint]
@@ -135,6 +144,18 @@ class ChatApp(App[str]):
         self.query_one(InboxPane).turn(to_inbox=False)
         self._view.to_composer()
 
+    def action_help(self) -> None:
+        sections = [
+            ("Everywhere", self.BINDINGS),
+            ("While you write", Composer.BINDINGS),
+            ("In the messages (Shift-Tab)", ThreadPane.BINDINGS),
+            ("In the inbox", NoticeList.BINDINGS),
+        ]
+        _ = self.push_screen(HelpScreen(sections))
+
+    def action_reply(self) -> None:
+        self._view.reply()
+
     def action_edit(self) -> None:
         self._view.edit()
 
@@ -146,7 +167,9 @@ class ChatApp(App[str]):
 
     @override
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is done to a message that is not on the screen."""
+        """Do nothing behind a dialog, and nothing to a message that is not on the screen."""
+        if len(self.screen_stack) > 1:
+            return action == "quit"
         if action == "inbox":
             return self._desk.counts is not None
         return not (self._desk.is_open and action in _OF_THE_THREAD)

@@ -11,10 +11,12 @@ from textual.widgets import Input, OptionList, Static
 
 from tidings_sdk import Chat, Client, TidingsError
 from tidings_terminal import words
-from tidings_terminal.model import Model, partner
-from tidings_terminal.panes import Composer, Doing, Task, ThreadPane
+from tidings_terminal.dialogs import DeleteScreen
+from tidings_terminal.keys import command_of, is_command
+from tidings_terminal.model import Doing, Model, Task, partner
+from tidings_terminal.panes import Composer, ThreadPane
 from tidings_terminal.thread import Message
-from tidings_terminal.views import Eyes, thread_lines
+from tidings_terminal.views import Eyes, name_of, said_in, thread_lines
 
 _PAGE: Final = 50
 
@@ -86,8 +88,8 @@ class ChatView(Vertical):
     def _change_draft(self, before: str, chat: str) -> None:
         """Keep what was begun in a chat until the user comes back to it."""
         composer = self.query_one(Composer)
-        self.model.drafts[before] = composer.value if composer.task_now.doing is Doing.SEND else ""
-        composer.begin(Task(), self.model.drafts.pop(chat, ""))
+        self.model.drafts[before] = composer.draft
+        composer.begin(*self.model.drafts.pop(chat, (Task(), "")))
 
     def _load(self) -> None:
         if not self._is_loading and (chat := self._chat) is not None:
@@ -147,54 +149,95 @@ class ChatView(Vertical):
 
     @on(Input.Changed, "#words")
     def _types(self, event: Input.Changed) -> None:
-        if (chat := self._chat) is not None and self.query_one(Composer).task_now.doing is Doing.SEND:
-            chat.typing(is_typing=bool(event.value))
+        if (chat := self._chat) is not None and self.query_one(Composer).task_now.is_sending:
+            chat.typing(is_typing=bool(event.value) and not is_command(event.value))
 
     @on(Input.Submitted, "#words")
     def _enter(self, event: Input.Submitted) -> None:
         composer, text = self.query_one(Composer), event.value.strip()
         task, chat = composer.task_now, self._chat
+        if task.is_sending and is_command(text):
+            self._command(text)
+            return
         if chat is None or (not text and task.doing is not Doing.REACT):
             return
         try:
             self._do(chat, task, text)
         except (TidingsError, ValueError) as error:
             self.model.say(f"not done: {error}", time.monotonic())
-        composer.begin(Task())
-        self.show(from_end=task.doing is Doing.SEND)
+        composer.end()
+        self.show(from_end=task.is_sending)
         self._changed()
 
+    def _command(self, text: str) -> None:
+        """Run the command. One that does not exist stays on the line to be corrected."""
+        if (command := command_of(text)) is not None:
+            self.query_one(Composer).end()
+            self._run(self._act(command.action))
+            return
+        name = text.split(maxsplit=1)[0]
+        self.model.say(f"Unknown command {words.short(name, 20)}; /help lists them", time.monotonic())
+        self._changed()
+
+    async def _act(self, action: str) -> None:
+        await self.app.run_action(action)
+
     def _do(self, chat: Chat, task: Task, text: str) -> None:
-        thread = self.model.thread(chat.id)
         match task.doing:
             case Doing.SEND:
-                thread.dismiss()
-                thread.waits(chat.send(text).client_message_id, text)
+                self._send(chat, text, None)
+            case Doing.REPLY:
+                self._send(chat, text, task.sequence)
             case Doing.EDIT:
-                _ = chat.edit(task.sequence, text)
+                self._edit(chat, task.sequence, text)
             case Doing.REACT:
                 _ = chat.react(task.sequence, text or "👍")
+
+    def _send(self, chat: Chat, text: str, reply_to: int | None) -> None:
+        thread, text = self.model.thread(chat.id), text.removeprefix("/")
+        thread.dismiss()
+        thread.waits(chat.send(text, reply_to=reply_to).client_message_id, text, reply_to)
+
+    def _edit(self, chat: Chat, sequence: int, text: str) -> None:
+        """An edit replaces the whole content, so it repeats what the user did not change."""
+        was = self.model.thread(chat.id).at(sequence)
+        if was is not None:
+            _ = chat.edit(sequence, text, data=was.data, reply_to=was.reply_to, mentions=was.mentions)
 
     def edit(self) -> None:
         """Edit a message of the user's own, unless they are writing another one."""
         composer, message = self.query_one(Composer), self._meant(is_own=True)
         if message is not None and not (composer.has_focus and composer.value):
-            self._begin(Task(Doing.EDIT, message.sequence), message.text)
+            self._begin(Doing.EDIT, message, message.text)
 
     def react(self) -> None:
         message = self._meant(is_own=False)
         if message is not None:
-            self._begin(Task(Doing.REACT, message.sequence))
+            self._begin(Doing.REACT, message)
+
+    def reply(self) -> None:
+        message = self._meant(is_own=False)
+        if message is not None:
+            _, text = self.query_one(Composer).draft
+            self._begin(Doing.REPLY, message, text)
 
     def redact(self) -> None:
         message, chat = self._meant(is_own=True), self._chat
-        if message is not None and chat is not None:
-            _ = chat.redact(message.sequence)
+        if message is None or chat is None:
+            return
 
-    def _begin(self, task: Task, text: str = "") -> None:
-        composer = self.query_one(Composer)
-        composer.begin(task, text)
-        composer.focus()
+        def delete(answer: bool | None) -> None:  # noqa: FBT001 - as Textual calls it
+            if answer:
+                _ = chat.redact(message.sequence)
+
+        _ = self.app.push_screen(DeleteScreen(message), delete)
+
+    def _begin(self, doing: Doing, message: Message, text: str = "") -> None:
+        client, composer = self._client(), self.query_one(Composer)
+        if client is not None:
+            by = name_of(message.by, Eyes.now(client))
+            composer.begin(Task(doing, message.sequence, words.about(doing, by, said_in(message))), text)
+            composer.focus()
 
     def _meant(self, *, is_own: bool) -> Message | None:
         client, chat = self._client(), self._chat

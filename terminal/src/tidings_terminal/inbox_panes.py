@@ -47,11 +47,11 @@ class NoticeList(OptionList):
     """Two lines each, or one. Asks for older ones when the cursor comes near the end."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,r", "mark_read", "Read"),
-        Binding("u", "mark_unread", "Unread"),
-        Binding("a", "mark_all_read", "All"),
-        Binding("x", "archive", "Archive"),
-        Binding("escape", "app.inbox", "Back"),
+        Binding("enter,r", "mark_read", "Read", tooltip="Mark the notice as read"),
+        Binding("u", "mark_unread", "Unread", tooltip="Mark the notice as unread"),
+        Binding("a", "mark_all_read", "All", tooltip="Mark all notices as read"),
+        Binding("x", "archive", "Archive", tooltip="Archive the notice"),
+        Binding("escape", "app.inbox", "Back", tooltip="Go back to the chat"),
     ]
 
     def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002 - Textual's word

@@ -5,6 +5,7 @@ Events of the SDK go in. What the SDK keeps itself (rows, ticks, typing, presenc
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final, final
 
 from tidings_sdk import (
@@ -24,6 +25,26 @@ from tidings_terminal import words
 from tidings_terminal.thread import Thread
 
 _HINT_S: Final = 6.0
+
+
+class Doing(StrEnum):
+    SEND = "send"
+    REPLY = "reply"
+    EDIT = "edit"
+    REACT = "react"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What Enter does. `sequence`: to which message; `about`: that message in a line."""
+
+    doing: Doing = Doing.SEND
+    sequence: int = 0
+    about: str = ""
+
+    @property
+    def is_sending(self) -> bool:
+        return self.doing in (Doing.SEND, Doing.REPLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +69,7 @@ class Model:
     next_try_at: float | None = None
     hint: str = ""
     threads: dict[str, Thread] = field(default_factory=dict)
-    drafts: dict[str, str] = field(default_factory=dict)
+    drafts: dict[str, tuple[Task, str]] = field(default_factory=dict)
     _hint_until: float = 0.0
     _missed: int | None = None
     _was_live: bool = False
@@ -116,7 +137,7 @@ def partners(rows: Iterable[ChatRow]) -> set[str]:
 
 
 def line_of(row: ChatRow, title: str, when: str, presence: Presence | None, *, is_open: bool) -> ChatLine:
-    said = words.one_line(row.preview or "")
+    said = words.one_line(words.content(row.state, row.preview or "", has_data=True)) if row.last else ""
     is_direct = partner(row) is not None
     return ChatLine(
         chat=row.chat,

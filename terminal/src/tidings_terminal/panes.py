@@ -1,17 +1,16 @@
 """The parts of the screen: chat list, thread, the line one writes in. They show what they are given and decide nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import ClassVar, Final, override
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from tidings_terminal.model import ChatLine
+from tidings_terminal.model import ChatLine, Doing, Task
 from tidings_terminal.views import Line, chat_row
 
 MAX_TEXT_CHARS: Final = 4_096
@@ -33,16 +32,19 @@ class ChatPane(OptionList):
             self.set_options([Option(chat_row(line, width), id=line.chat) for line in lines])
         index = next((n for n, line in enumerate(lines) if line.chat == chosen), None)
         if index is not None and self.highlighted != index:
-            self.highlighted = index
+            # Only the user's own moves are choices: a queued event of this one would undo a Ctrl-N that follows it.
+            with self.prevent(OptionList.OptionHighlighted):
+                self.highlighted = index
 
 
 class ThreadPane(OptionList):
     """One chat. Stays at its end while it is there; asks for older messages when somebody scrolls to the top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "app.edit", "Edit"),
-        Binding("r", "app.react", "React"),
-        Binding("t", "app.redact", "Take back"),
+        Binding("y", "app.reply", "Reply", tooltip="Reply to the chosen message"),
+        Binding("r", "app.react", "React", tooltip="React to the chosen message"),
+        Binding("e", "app.edit", "Edit", tooltip="Edit the chosen message, if it is yours"),
+        Binding("t", "app.redact", "Delete", tooltip="Delete the chosen message, if it is yours"),
     ]
 
     class WantsOlder(Message):
@@ -121,41 +123,46 @@ def _option(line: Line) -> Option:
     return Option(line.content, id=line.id, disabled=line.sequence is None)
 
 
-class Doing(StrEnum):
-    SEND = "send"
-    EDIT = "edit"
-    REACT = "react"
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What Enter does. `sequence`: to which message."""
-
-    doing: Doing = Doing.SEND
-    sequence: int = 0
-
-
 class Composer(Input):
-    """The line one writes in. Escape leaves what was begun."""
+    """The line that the user writes in. It keeps a message that they began while they edit or react."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "app.edit", "Edit last")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "app.edit", "Edit last", show=False, tooltip="Edit your last message"),
+    ]
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id, max_length=MAX_TEXT_CHARS, select_on_focus=False)
         self.task_now = Task()
+        self._draft = (Task(), "")
         self.begin(Task())
 
+    @property
+    def draft(self) -> tuple[Task, str]:
+        """The message that the user is writing, on the line or behind an edit."""
+        return (self.task_now, self.value) if self.task_now.is_sending else self._draft
+
     def begin(self, task: Task, text: str = "") -> None:
+        self._draft = self.draft
         self.task_now, self.value = task, text
         self.cursor_position = len(text)
         self.placeholder = {
-            Doing.SEND: "Write, and Enter",
-            Doing.EDIT: "Other words, and Enter; Esc to leave it",
-            Doing.REACT: "An emoji, or Enter for 👍; Esc to leave it",
+            Doing.SEND: "Type a message",
+            Doing.REPLY: "Type a reply",
+            Doing.EDIT: "Type the new text",
+            Doing.REACT: "Type an emoji, or Enter for 👍",
         }[task.doing]
+        self.border_title = Content(task.about)
+        self.border_subtitle = "" if task.doing is Doing.SEND else "Esc Cancel"
         self.set_class(task.doing is not Doing.SEND, "-changing")
+
+    def end(self) -> None:
+        """What was begun is done: go back to the message behind it, if there is one."""
+        self.begin(*((Task(), "") if self.task_now.is_sending else self._draft))
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape" and (self.value or self.task_now.doing is not Doing.SEND):
             event.stop()
-            self.begin(Task())
+            if self.task_now.doing is Doing.REPLY:
+                self.begin(Task(), self.value)
+            else:
+                self.end()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from typing import Any, Final, final
 
 from tidings_sdk import Entry, HistoryPage, Reaction
 
@@ -20,7 +20,9 @@ class Message:
     at: int
     text: str = ""
     state: str = "there"
-    has_data: bool = False
+    data: dict[str, Any] | None = None
+    reply_to: int | None = None
+    mentions: tuple[str, ...] = ()
     is_edited: bool = False
     reactions: tuple[Reaction, ...] = ()
     happening: Entry | None = None
@@ -36,6 +38,7 @@ class Waiting:
 
     key: str
     text: str
+    reply_to: int | None = None
     sequence: int | None = None
     refused: str = ""
 
@@ -76,8 +79,8 @@ class Thread:
         self._take(entry)
         self._bound()
 
-    def waits(self, key: str, text: str) -> None:
-        self.waiting.append(Waiting(key, text))
+    def waits(self, key: str, text: str, reply_to: int | None = None) -> None:
+        self.waiting.append(Waiting(key, text, reply_to))
 
     def sent(self, key: str, sequence: int) -> None:
         """Committed. The entry itself comes by its own way, and may have come first."""
@@ -140,7 +143,9 @@ def _message(entry: Entry) -> Message:
         at=entry.at,
         text=entry.text,
         state=entry.state,
-        has_data=entry.data is not None,
+        data=entry.data,
+        reply_to=entry.reply_to,
+        mentions=entry.mentions,
         is_edited=entry.edited_at is not None,
         reactions=entry.reactions,
     )
@@ -153,7 +158,9 @@ def _changed(message: Message, entry: Entry) -> Message:
         message,
         text=now.text,
         state=now.state,
-        has_data=now.data is not None,
+        data=now.data,
+        reply_to=now.reply_to,
+        mentions=now.mentions,
         is_edited=now.edited_at is not None,
         reactions=now.reactions,
     )

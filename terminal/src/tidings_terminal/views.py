@@ -126,11 +126,33 @@ def thread_lines(thread: Thread, eyes: Eyes, status: Callable[[int], Status]) ->
         else:
             is_first = before is None or not _belongs(before, message)
             yield Line(
-                f"m-{message.sequence}", _message(message, eyes, status, is_first=is_first), message.sequence
+                f"m-{message.sequence}",
+                _message(
+                    message, eyes, status, is_first=is_first, quoted=_quoted(thread, message.reply_to, eyes)
+                ),
+                message.sequence,
             )
         before = message
     for waiting in thread.waiting:
-        yield Line(f"w-{waiting.key}", _waiting(waiting))
+        yield Line(f"w-{waiting.key}", _waiting(waiting, _quoted(thread, waiting.reply_to, eyes)))
+
+
+def name_of(user: str, eyes: Eyes) -> str:
+    return "you" if user == eyes.user else user
+
+
+def said_in(message: Message) -> str:
+    return words.content(message.state, message.text, has_data=message.data is not None)
+
+
+def _quoted(thread: Thread, reply_to: int | None, eyes: Eyes) -> str:
+    """The line above a reply: the message that it answers, as it is now."""
+    if reply_to is None:
+        return ""
+    message = thread.at(reply_to)
+    if message is None or message.happening is not None:
+        return words.NOT_LOADED
+    return words.quote(name_of(message.by, eyes), said_in(message))
 
 
 def _separator(name: str, text: str) -> Line:
@@ -141,17 +163,20 @@ def _belongs(before: Message, message: Message) -> bool:
     return before.happening is None and before.by == message.by and 0 <= message.at - before.at < _TOGETHER_MS
 
 
-def _message(message: Message, eyes: Eyes, status: Callable[[int], Status], *, is_first: bool) -> Content:
+def _message(
+    message: Message, eyes: Eyes, status: Callable[[int], Status], *, is_first: bool, quoted: str
+) -> Content:
     is_own = message.by == eyes.user
     parts: list[tuple[str, str]] = []
     if is_first:
         parts += [
-            ("you" if is_own else message.by, f"bold {_colour(message.by)}"),
+            (name_of(message.by, eyes), f"bold {_colour(message.by)}"),
             (_when(message, eyes), "dim"),
         ]
         parts.append(("\n", ""))
-    said = words.content(message.state, message.text, has_data=message.has_data)
-    parts.append((said, "" if message.state == "there" else "dim italic"))
+    if quoted and message.state == "there":
+        parts.append((f"{quoted}\n", "dim"))
+    parts.append((said_in(message), "" if message.state == "there" else "dim italic"))
     if message.is_edited and message.state == "there":
         parts.append((" (edited)", "dim"))
     if is_own and message.state == "there":
@@ -165,11 +190,12 @@ def _when(message: Message, eyes: Eyes) -> str:
     return f"  {words.clock(message.at, eyes.now_ms, eyes.zone)}"
 
 
-def _waiting(waiting: Waiting) -> Content:
-    text = words.clean(waiting.text)
+def _waiting(waiting: Waiting, quoted: str) -> Content:
+    text, above = words.clean(waiting.text), (f"{quoted}\n" if quoted else "", "dim")
     if waiting.refused:
-        return Content.assemble((text, "dim strike"), (f"  ✗ not sent: {waiting.refused}", "bold ansi_red"))
-    return Content.assemble((text, ""), ("  ✓" if waiting.sequence else "  ◌ on its way", "dim"))
+        why = (f"  ✗ not sent: {waiting.refused}", "bold ansi_red")
+        return Content.assemble(above, (text, "dim strike"), why)
+    return Content.assemble(above, (text, ""), ("  ✓" if waiting.sequence else "  ◌ on its way", "dim"))
 
 
 def _colour(user: str) -> str:

@@ -15,6 +15,8 @@ _KEPT: Final = frozenset("\n\u200d\u200c")
 """Line feeds, and the joiners of emoji and of scripts that need them."""
 
 _SOME: Final = 2
+_QUOTED_CHARS: Final = 60
+NOT_LOADED: Final = "↪ a message that is not loaded"
 
 
 def clean(text: str) -> str:
@@ -25,6 +27,12 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     return " ".join(clean(text).split())
+
+
+def short(text: str, most: int) -> str:
+    """One line of at most so many characters."""
+    line = one_line(text)
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def clock(at_ms: int, now_ms: int, zone: tzinfo = UTC) -> str:
@@ -112,13 +120,25 @@ def happening(entry: Entry) -> str:
 def content(state: str, text: str, *, has_data: bool) -> str:
     """What stands in a message's place if it is not there any more."""
     gone = {
-        "redacted": "message taken back",
+        "redacted": "message deleted",
         "expired": "message expired",
+        "ephemeral": "message that expires",
         "unreadable": "message can't be read",
     }
     if state in gone:
         return gone[state]
     return clean(text) or ("(data)" if has_data else "(empty)")
+
+
+def quote(by: str, said: str) -> str:
+    """The line above a reply."""
+    return f"↪ {by}: {short(said, _QUOTED_CHARS)}"
+
+
+def about(doing: str, by: str, said: str) -> str:
+    """Above the composer: which message is replied to, edited or reacted to."""
+    titles = {"reply": f"Reply to {by}", "edit": "Edit", "react": f"React to {by}"}
+    return f"{titles[doing]}: {short(said, _QUOTED_CHARS)}"
 
 
 def reactions(found: Sequence[Reaction]) -> str:

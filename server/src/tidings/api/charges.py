@@ -10,7 +10,7 @@ from tidings.kernel.ids import TenantId, UserId
 _MEMBERS_PER_TOKEN = 4
 _RECIPIENTS_PER_TOKEN = 100
 _TOKENS_PER_NUMBER = 20
-"""For each phone number that is looked for: nobody should be able to try a country's numbers one by one."""
+"""For each phone number that is looked up: nobody should be able to try a country's numbers one by one."""
 
 
 async def charge_members(limits: Limits, tenant: TenantId, user: UserId, count: int) -> None:
@@ -23,9 +23,9 @@ async def charge_recipients(limits: Limits, tenant: TenantId, count: int) -> Non
     await _charge(limits, tenant, None, count // _RECIPIENTS_PER_TOKEN)
 
 
-async def charge_numbers(limits: Limits, tenant: TenantId, user: UserId, count: int) -> None:
-    """The same for phone numbers that a user looks for."""
-    await _charge(limits, tenant, user, count * _TOKENS_PER_NUMBER)
+async def charge_number(limits: Limits, tenant: TenantId, user: UserId) -> None:
+    """Charge a user for one phone number that they look up. Raises `rate_limited`, before anything is looked up."""
+    _refuse(await limits.charge_look_up(tenant, user, _TOKENS_PER_NUMBER))
 
 
 async def count_new_chat(limits: Limits, tenant: TenantId, user: UserId) -> None:

@@ -67,6 +67,13 @@ class Limits(Protocol):
         """Count a chat that `user` is about to create."""
         ...
 
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance | None:
+        """Charge a phone number that `user` looks up: `tokens` as `charge` does, and one from the user's daily bucket.
+
+        Takes from all buckets or from none.
+        """
+        ...
+
 
 class Exchange(Protocol):
     def answered(self, route: str, status: int, /) -> None:
@@ -92,6 +99,9 @@ class NoLimits:
 
     async def admit_chat(self, tenant: TenantId, user: UserId, /) -> None:
         del tenant, user
+
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> None:
+        del tenant, user, tokens
 
 
 class _Nothing:

@@ -106,6 +106,10 @@ class Manage:
             await self.add(key, caller.part(start), rest[start : start + JOINED_AT_ONCE])
         return key
 
+    async def check_may_add(self, chat: ChatKey, caller: Caller) -> None:
+        """Raise what `add` would raise for a caller who may not add members. `add` checks again when it commits."""
+        await self._try(chat, caller, partial(self._refuse, chat, caller, Action.ADD_MEMBERS))
+
     async def add(self, chat: ChatKey, caller: Caller, users: Sequence[UserId]) -> None:
         """Let users in; those who are members already are left alone. Many go in several steps."""
         for start in range(0, len(users), JOINED_AT_ONCE):

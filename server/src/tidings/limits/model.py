@@ -33,6 +33,8 @@ class Kind(StrEnum):
     """One-time codes of all tenants."""
     REDEEM_ADDRESS = "redeem_address"
     """Tries to log in with a code."""
+    PHONE_SEARCH = "phone_search"
+    """Phone numbers that a user looks up."""
 
 
 class Policy(Struct, frozen=True, kw_only=True):

@@ -66,6 +66,14 @@ class EdgeLimits:
         asks = [Ask(Kind.CHAT_USER, tenant, user)]
         return _allowance(await self._limiter.take(asks, await self._own(tenant)))
 
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance:
+        asks = [
+            Ask(Kind.TENANT, tenant, tokens=tokens),
+            Ask(Kind.USER, tenant, user, tokens),
+            Ask(Kind.PHONE_SEARCH, tenant, user),
+        ]
+        return _allowance(await self._limiter.take(asks, await self._own(tenant)))
+
     async def _own(self, tenant: TenantId) -> Mapping[Kind, Policy]:
         try:
             found = await self._tenants.find(tenant)

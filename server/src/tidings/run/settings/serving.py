@@ -224,6 +224,11 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
         Rate, Meta(description="Tries to log in with a code, from an address.")
     ] = "60/h"
     redeem_address_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    phone_search_rate: Annotated[
+        Rate,
+        Meta(description="Phone numbers that a user looks up, to find users or to add them to a group."),
+    ] = "50/d"
+    phone_search_burst: Annotated[Burst, Meta(description="At once.")] = 20
     timeout_s: Annotated[
         Seconds,
         Meta(description="Redis has so long to answer; then the process counts for itself for a second."),

@@ -34,6 +34,7 @@ USER_ROW = Item(
         "display_name": Text(256),
         "avatar_uri": Text(1024),
         "last_seen": Text(8),
+        "phone_search": Text(8),
         "sessions_epoch": Number(9),
         "not_before": TIME,
         "suspended_at": TIME,
@@ -41,7 +42,7 @@ USER_ROW = Item(
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile, who may see when he is there; `sessions_epoch` goes up when all sessions are ended, "
+    holds="identity and profile, who may see when the user is there and find them by phone; `sessions_epoch` goes up when all sessions are ended, "
     "tokens issued before `not_before` are refused, and so is every credential from `suspended_at` on",
 )
 # Carries no `phone_number`, or the index would show it beside the user.
