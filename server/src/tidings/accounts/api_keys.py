@@ -155,7 +155,11 @@ class ApiKeys:
         if key.revoked_at_ms is not None:
             raise RefusedError(f"API key {key_id} was revoked")
         if key.expires_at_ms is not None and key.expires_at_ms <= self._clock.now_ms():
-            raise RefusedError(f"API key {key_id} expired", is_over=True)
+            raise RefusedError(
+                f"API key {key_id} expired",
+                is_over=True,
+                renewal="Have an operator issue a new API key: `tidings tenant api-key new`.",
+            )
         return key
 
     async def _use(self, name: ApiKeyName) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tidings.accounts.outbox import Errand, Outbox
 from tidings.accounts.ports import CodeRows, Keys, Limits, Tenants, Verdict
 from tidings.accounts.records import Challenge, ChallengeId, Device, Login, Phone, User
+from tidings.accounts.refusals import refused_for
 from tidings.accounts.rules import (
     MAX_TRIES,
     check_device_id,
@@ -120,7 +121,7 @@ class PhoneLogin:
     async def _redeem(self, tenant: TenantId, phone: Phone, answer: Answer) -> None:
         """A try is counted before it is compared, so that no two use the same one; and one alone deletes the code."""
         if not is_well_formed(answer.challenge, answer.one_time_code):
-            raise refused()
+            raise refused_for("malformed code", tenant=tenant)
         challenge = ChallengeId(answer.challenge)
         now_s = self._world.clock.now_ms() // 1000
         wanted = await self._world.codes.count_try(tenant, challenge, MAX_TRIES, now_s)
@@ -129,17 +130,17 @@ class PhoneLogin:
             raise refused()
         hashed = await self._hash(tenant, challenge, phone, answer.one_time_code)
         if not hmac.compare_digest(wanted, hashed):
-            record(SecurityEventKind.CREDENTIAL_REFUSED, tenant=tenant, reason="wrong code")
-            raise refused()
+            raise refused_for("wrong code", tenant=tenant)
         if not await self._world.codes.redeem(tenant, challenge):
-            raise refused()
+            # two requests with the right code at the same moment: the other one deleted it first
+            raise refused_for("code already used", tenant=tenant)
 
     async def _user(self, tenant: TenantId, phone: Phone) -> tuple[User, bool]:
         if self._policy.is_sign_up_open:
             return await self._world.users.for_phone(tenant, phone)
         user = await self._world.users.by_phone(tenant, phone)
         if user is None:
-            raise refused()
+            raise refused_for("nobody has the number, and sign-up is closed", tenant=tenant)
         return user, False
 
     async def _hash(self, tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
@@ -149,7 +150,9 @@ class PhoneLogin:
     async def _prefixes(self, tenant: TenantId) -> Sequence[str]:
         prefixes = await self._world.tenants.phone_prefixes(tenant)
         if prefixes is None:
-            raise refused()
+            raise refused_for(
+                "the tenant has no login by phone"
+            )  # without its name, which is the caller's word
         return prefixes
 
     def _check(self, verdict: Verdict) -> None:

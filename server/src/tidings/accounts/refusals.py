@@ -6,22 +6,28 @@ from tidings.kernel.security import SecurityEventKind, record
 
 
 class RefusedError(Exception):
-    """`is_over`: it was good, signature and all, and only its time is over. That much its bearer may know."""
+    """`is_over`: it was good, signature and all, and only its time is over. That much its bearer may know.
 
-    def __init__(self, reason: str, *, is_over: bool = False) -> None:
+    `renewal` tells the bearer how to get a new one.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        is_over: bool = False,
+        renewal: str = "Get a new one: from your own server, or with the refresh token.",
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.is_over = is_over
+        self.renewal = renewal
 
 
 def refusal(why: RefusedError) -> TidingsError:
     """The same words for every reason but one: an attacker learns nothing from them."""
     if why.is_over:
-        return TidingsError(
-            Code.CREDENTIAL_EXPIRED,
-            "The credential's time is over.",
-            hint="Get a new one: from your own server, or with the refresh token.",
-        )
+        return TidingsError(Code.CREDENTIAL_EXPIRED, "The credential's time is over.", hint=why.renewal)
     record(SecurityEventKind.CREDENTIAL_REFUSED, reason=why.reason)
     return TidingsError(
         Code.CREDENTIAL_INVALID,

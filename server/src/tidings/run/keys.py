@@ -31,9 +31,9 @@ def kms_of(settings: Settings) -> AbstractAsyncContextManager[Kms]:
     refuse_faulty(settings, [key_service])
     wanted = settings.encryption
     if wanted.kms == "file":
-        return nullcontext(FileKms(wanted.key_file))
+        return nullcontext(FileKms(wanted.key_file, former=wanted.former_key_file))
     if wanted.kms == "credential":
-        return nullcontext(FileKms(_mounted(wanted), is_mounted=True))
+        return nullcontext(FileKms(_mounted(wanted), former=wanted.former_key_file, is_mounted=True))
     if not wanted.kms_key_id:
         raise TidingsError(
             Code.SETTINGS_INVALID,

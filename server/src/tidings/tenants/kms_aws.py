@@ -41,7 +41,15 @@ class _Decrypt(Struct):
     EncryptionContext: Mapping[str, str]
 
 
-class _GenerateReply(Struct):
+class _ReEncrypt(Struct):
+    CiphertextBlob: bytes
+    SourceKeyId: str
+    SourceEncryptionContext: Mapping[str, str]
+    DestinationKeyId: str
+    DestinationEncryptionContext: Mapping[str, str]
+
+
+class _WrapReply(Struct):
     CiphertextBlob: bytes
     KeyId: str
 
@@ -51,11 +59,12 @@ class _DecryptReply(Struct):
 
 
 _write = msgspec.json.Encoder().encode
-_read_generate: Callable[[bytes], _GenerateReply] = msgspec.json.Decoder(_GenerateReply).decode
+_read_wrap: Callable[[bytes], _WrapReply] = msgspec.json.Decoder(_WrapReply).decode
 _read_decrypt: Callable[[bytes], _DecryptReply] = msgspec.json.Decoder(_DecryptReply).decode
 
-GENERATE = Verb("TrentService.GenerateDataKeyWithoutPlaintext", _read_generate)
+GENERATE = Verb("TrentService.GenerateDataKeyWithoutPlaintext", _read_wrap)
 DECRYPT = Verb("TrentService.Decrypt", _read_decrypt)
+RE_ENCRYPT = Verb("TrentService.ReEncrypt", _read_wrap)
 
 
 class AwsKms:
@@ -70,6 +79,7 @@ class AwsKms:
         self._key_ids = (key_id, *former_key_ids)
         self._generates = Row("kms.generate", GENERATE.target)
         self._decrypts = Row("kms.decrypt", DECRYPT.target)
+        self._re_encrypts = Row("kms.re_encrypt", RE_ENCRYPT.target)
 
     async def generate(self, context: Mapping[str, str], /) -> Generated:
         body = _write(_Generate(self._key_ids[0], _KEY_SPEC, context))
@@ -86,17 +96,37 @@ class AwsKms:
                 return unwrapped
         raise NotUnwrappedError("it was wrapped by a KMS key that is not set here")
 
+    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> Generated | None:
+        """Have KMS decrypt with a former key and encrypt with the present one; the data key does not leave it."""
+        present, *formers = self._key_ids
+        if await self._decrypt(present, wrapped, context) is not None:
+            return None
+        for former in formers:
+            made = await self._re_encrypt(former, present, wrapped, context)
+            if made is not None:
+                return made
+        raise NotUnwrappedError("it was wrapped by a KMS key that is not set here")
+
+    async def _re_encrypt(
+        self, former: str, present: str, wrapped: bytes, context: Mapping[str, str]
+    ) -> Generated | None:
+        """None: it was wrapped by another key."""
+        body = _write(_ReEncrypt(wrapped, former, context, present, context))
+        try:
+            reply, _ = await self._channel.call(RE_ENCRYPT, body, self._re_encrypts, is_repeatable=True)
+        except DynamoError as error:
+            _refuse_unless_wrong_key(error)
+            return None
+        return Generated(reply.CiphertextBlob, reply.KeyId)
+
     async def _decrypt(self, key_id: str, wrapped: bytes, context: Mapping[str, str]) -> bytes | None:
         """None: it was wrapped by another key."""
         body = _write(_Decrypt(key_id, wrapped, context))
         try:
             reply, _ = await self._channel.call(DECRYPT, body, self._decrypts, is_repeatable=True)
         except DynamoError as error:
-            if error.code == _WRONG_KEY:
-                return None
-            if error.code == _ALTERED:
-                raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from error
-            _refuse(error)
+            _refuse_unless_wrong_key(error)
+            return None
         return reply.Plaintext
 
 
@@ -121,11 +151,20 @@ async def open_aws_kms(
         channel.close()
 
 
+def _refuse_unless_wrong_key(error: DynamoError) -> None:
+    if error.code == _WRONG_KEY:
+        return
+    if error.code == _ALTERED:
+        raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from error
+    _refuse(error)
+
+
 def _refuse(error: DynamoError) -> NoReturn:
     """Denied, disabled, throttled or not there: all of it can be mended without touching the data."""
     raise TidingsError(
         Code.KEYS_UNAVAILABLE,
         f"AWS KMS does not give the key: {error}",
         hint="The process needs kms:GenerateDataKeyWithoutPlaintext and kms:Decrypt for the key in "
-        "encryption.kms_key_id, and that key must be enabled.",
+        "encryption.kms_key_id, and that key must be enabled; rewrapping also needs kms:ReEncryptFrom and "
+        "kms:ReEncryptTo.",
     ) from error

@@ -47,33 +47,57 @@ class _Master:
     def name(self) -> str:
         return f"file:{self.id.hex()}"
 
+    def has_wrapped(self, wrapped: bytes) -> bool:
+        return wrapped[:_ID_BYTES] == self.id
+
+    def wrap(self, key: bytes, context: Mapping[str, str]) -> Generated:
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return Generated(self.id + nonce + self.cipher.encrypt(nonce, key, _bytes(context)), self.name)
+
+    def unwrap(self, wrapped: bytes, context: Mapping[str, str]) -> bytes:
+        nonce, sealed = wrapped[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], wrapped[_ID_BYTES + _NONCE_BYTES :]
+        try:
+            return self.cipher.decrypt(nonce, sealed, _bytes(context))
+        except (InvalidTag, ValueError):
+            raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from None
+
 
 class FileKms:
     """Wrap data keys with the master key in a file.
 
-    The file is made when the first data key is, unless it `is_mounted`; it is never made to unwrap with.
+    The file is made when the first data key is, unless it `is_mounted`; it is never made to unwrap with. The master
+    key in the file `former` still unwraps. It is read when a data key needs it, so its file can go after the last
+    data key has been rewrapped.
     """
 
-    def __init__(self, path: Path, *, is_mounted: bool = False) -> None:
+    def __init__(self, path: Path, *, former: Path | None = None, is_mounted: bool = False) -> None:
         self._path = path
+        self._former_path = former
         self._is_mounted = is_mounted
         self._master: _Master | None = None
+        self._former: _Master | None = None
 
     async def generate(self, context: Mapping[str, str], /) -> Generated:
         master = await self._find(self._read_or_make)
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = master.cipher.encrypt(nonce, secrets.token_bytes(KEY_BYTES), _bytes(context))
-        return Generated(master.id + nonce + sealed, master.name)
+        return master.wrap(secrets.token_bytes(KEY_BYTES), context)
 
     async def unwrap(self, wrapped: bytes, context: Mapping[str, str], /) -> bytes:
         master = await self._find(self._read)
-        if wrapped[:_ID_BYTES] != master.id:
-            raise NotUnwrappedError(f"it was not wrapped with {self._path}, which is {master.name}")
-        nonce, sealed = wrapped[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], wrapped[_ID_BYTES + _NONCE_BYTES :]
-        try:
-            return master.cipher.decrypt(nonce, sealed, _bytes(context))
-        except (InvalidTag, ValueError):
-            raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from None
+        if not master.has_wrapped(wrapped):
+            master = await self._find_former(wrapped, master)
+        return master.unwrap(wrapped, context)
+
+    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> Generated | None:
+        key, master = await self.unwrap(wrapped, context), await self._find(self._read)
+        return None if master.has_wrapped(wrapped) else master.wrap(key, context)
+
+    async def _find_former(self, wrapped: bytes, master: _Master) -> _Master:
+        if self._former is None and self._former_path is not None:
+            self._former = await asyncio.to_thread(self._read_from, self._former_path, "former_key_file")
+        if self._former is None or not self._former.has_wrapped(wrapped):
+            former = "" if self._former is None else f", nor with {self._former_path}"
+            raise NotUnwrappedError(f"it was not wrapped with {self._path}, which is {master.name}{former}")
+        return self._former
 
     async def _find(self, read: Callable[[], _Master]) -> _Master:
         if self._master is None:
@@ -85,23 +109,22 @@ class FileKms:
             _make(self._path)
         return self._read()
 
-    @property
-    def _setting(self) -> str:
-        return "credential_file" if self._is_mounted else "key_file"
-
     def _read(self) -> _Master:
+        return self._read_from(self._path, "credential_file" if self._is_mounted else "key_file")
+
+    def _read_from(self, path: Path, setting: str) -> _Master:
         try:
-            with self._path.open("rb") as file:
+            with path.open("rb") as file:
                 forbidden = _FOR_OTHERS_IF_MOUNTED if self._is_mounted else _FOR_OTHERS
-                _check_mode(self._path, os.fstat(file.fileno()), forbidden)
+                _check_mode(path, os.fstat(file.fileno()), forbidden)
                 text = file.read()
         except OSError as error:
             raise _unusable(
-                f"The key file {self._path} can't be read ({error.strerror}), and what is in the tables needs it.",
-                f"Put the file back, or set encryption.{self._setting}. "
+                f"The key file {path} can't be read ({error.strerror}), and what is in the tables needs it.",
+                f"Put the file back, or set encryption.{setting}. "
                 "A new key would not open what the old one closed.",
             ) from error
-        return _Master.of(_parse(self._path, text))
+        return _Master.of(_parse(path, text))
 
 
 def _bytes(context: Mapping[str, str]) -> bytes:

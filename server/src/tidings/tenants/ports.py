@@ -22,6 +22,13 @@ class Kms(Protocol):
         """Raises `NotUnwrappedError`. Trusts the keys it was set up with alone, whatever the table says."""
         ...
 
+    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> Generated | None:
+        """Wrap the same data key with the present master key. None: it is wrapped with that one already.
+
+        Raises `NotUnwrappedError`.
+        """
+        ...
+
 
 class KeyStore(Protocol):
     """The wrapped keys of every tenant. Every method raises `keys_unavailable` while the store does not answer."""
@@ -32,6 +39,10 @@ class KeyStore(Protocol):
 
     async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
         """Atomic: of two who add the same name one wins. The key that stands under the name, ours or not."""
+        ...
+
+    async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
+        """Atomic, if the key of this name is still wrapped as `before` is. False: it is not, or is not there."""
         ...
 
 

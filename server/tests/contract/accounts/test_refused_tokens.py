@@ -4,12 +4,14 @@ import logging
 from collections.abc import Awaitable
 
 import pytest
-from fixtures.door import OpenDoor
+from fixtures.door import NUMBER, OpenDoor
 from fixtures.stage import code_of
+from msgspec.structs import replace
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Device
 from tidings.accounts.refresh import spell
+from tidings.accounts.rules import phone_of
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, new_ulid
 from tidings.kernel.security import MAX_PER_WINDOW, _Sampling
@@ -50,6 +52,38 @@ async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
         principal = await door.access.verify(token)
         await door.sessions.revoke(door.tenant, row.user, row.session)
         assert await logged(door.live.validate(principal)) == known | {"reason": "the session has ended"}
+
+
+async def test_refused_logins_by_phone_are_in_the_security_log(
+    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
+    caplog.set_level(logging.INFO, "tidings.security")
+
+    async def logged(attempt: Awaitable[object]) -> dict[str, str]:
+        caplog.clear()
+        assert await code_of(attempt) is REFUSED
+        (line,) = _security(caplog)
+        return dict(line.__dict__["security"])
+
+    async with open_door(is_sign_up_open=False) as door:
+        malformed = await logged(door.answer(await door.ask(), "12345x"))
+        assert malformed == {"tenant": door.tenant, "reason": "malformed code"}
+        await door.users.create(door.tenant, phone=phone_of(NUMBER))
+        challenge = await door.ask()
+        code = await door.code()
+        with monkeypatch.context() as lost:
+            lost.setattr(door.codes, "redeem", _nothing)
+            assert (await logged(door.answer(challenge, code)))["reason"] == "code already used"
+        with monkeypatch.context() as gone:
+            gone.setattr(door.users, "by_phone", _nothing)
+            assert "sign-up is closed" in (await logged(door.answer(challenge, code)))["reason"]
+        door.tenants.settings = replace(door.tenants.settings, has_phone_login=False)
+        assert await logged(door.ask()) == {"reason": "the tenant has no login by phone"}
+
+
+async def _nothing(*_: object) -> None:
+    """Another request deleted the code first; or nobody has the number any more."""
 
 
 async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(

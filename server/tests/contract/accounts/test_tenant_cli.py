@@ -2,9 +2,11 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from secrets import token_bytes
 
 import pytest
 from click.testing import CliRunner, Result
@@ -47,6 +49,36 @@ def test_a_content_key_is_rotated_for_a_tenant_that_exists(run: Run, tenant: str
     versions = [run("tenant", "rotate-content-key", tenant).stdout.split()[3] for _ in range(2)]
     assert versions == ["2", "3"], "the first one is made by whoever comes first"
     assert error_of(run("tenant", "rotate-content-key", "nobody")).code is Code.REQUEST_INVALID
+
+
+@pytest.mark.parametrize("kms", ["file", "credential"])
+def test_keys_are_rewrapped_and_the_former_master_key_is_given_up(
+    run: Run, space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kms: str
+) -> None:
+    setting = {"file": "KEY_FILE", "credential": "CREDENTIAL_FILE"}[kms]
+    old, new = (master_key(tmp_path / f"{name}.key") for name in ("old", "new"))
+    monkeypatch.setenv("TIDINGS_ENCRYPTION_KMS", kms)
+    monkeypatch.setenv(f"TIDINGS_ENCRYPTION_{setting}", str(old))
+    assert run("tenant", "create", space.tenant).exit_code == 0
+    monkeypatch.setenv(f"TIDINGS_ENCRYPTION_{setting}", str(new))
+    assert error_of(run("tenant", "show", space.tenant)).code is Code.KEYS_UNAVAILABLE
+
+    monkeypatch.setenv("TIDINGS_ENCRYPTION_FORMER_KEY_FILE", str(old))
+    counts = [run("tenant", "rewrap-keys", space.tenant).stdout for _ in range(2)]
+    assert [said.split(" were ")[0] for said in counts] == ["2 keys rewrapped, 0", "0 keys rewrapped, 2"]
+    everything = run("tenant", "rewrap-keys")
+    assert int(everything.stdout.split()[3]) >= 2, "without a name it walks through all tenants"
+
+    old.unlink()
+    monkeypatch.delenv("TIDINGS_ENCRYPTION_FORMER_KEY_FILE")
+    assert run("tenant", "show", space.tenant).exit_code == 0
+    assert run("tenant", "rotate-content-key", space.tenant).stdout.startswith("ok: content key 2")
+
+
+def master_key(path: Path) -> Path:
+    path.write_text(b64encode(token_bytes(32)).decode())
+    path.chmod(0o600)
+    return path
 
 
 def test_an_access_key_is_rotated_and_tenants_are_listed(run: Run, tenant: str) -> None:

@@ -248,6 +248,13 @@ class _OneLeft:
         self.charged.append((user, tokens))
         return _allowance(is_allowed=False)
 
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance:
+        del tenant, user
+        return _allowance(is_allowed=True)
+
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance:
+        return await self.charge(tenant, user, tokens)
+
 
 def _allowance(*, is_allowed: bool) -> Allowance:
     return Allowance(

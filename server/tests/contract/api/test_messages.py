@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import httpx
 from fixtures.house import Caller, House
 from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
 
 from tidings.kernel.errors import Code
+from tidings.kernel.ids import TenantId
 
 
 async def group(house: House) -> tuple[Caller, Caller, str]:
@@ -30,6 +32,31 @@ def test_the_first_try_is_201_every_other_200_with_the_same_answer(play: Play) -
         assert await anna.code("POST", f"{at}/messages", said("m1", "other")) is Code.KEY_CONFLICT
 
     play(scene)
+
+
+def test_a_stranger_is_answered_alike_whether_a_chat_exists_or_not(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        anna, _, at = await group(house)
+        await anna.ok("POST", f"{at}/messages", said("k1"))
+        absent = f"{at[:-6]}AAAAAA"
+        bodies = [said("k1"), said("k1"), said("k1", "other"), said("k2", after=1), said("k3", after=9)]
+        for cleo in (house.user(CLEO), house.user(CLEO, TenantId("other"))):
+            told = [
+                [_told(await cleo("POST", f"{each}/messages", body)) for body in bodies]
+                for each in (at, absent)
+            ]
+            assert told[0] == told[1]
+            assert {answer["code"] for answer in told[0]} == {Code.CHAT_NOT_FOUND}
+
+    play(scene)
+
+
+def _told(response: httpx.Response) -> dict[str, Any]:
+    """Return what an answer says, headers included, without what names the request itself."""
+    own = {"instance", "request_id", "request-id"}
+    everything = {**response.headers, **response.json(), "status": response.status_code}
+    return {name: value for name, value in everything.items() if name not in own}
 
 
 def test_a_position_makes_the_cheap_shape_and_is_held_against_the_head(play: Play) -> None:

@@ -3,7 +3,8 @@
 import pytest
 from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
 from fixtures.office import Office, Work
-from fixtures.stage import ANNA, CLEO
+from fixtures.stage import ANNA, BEN, CLEO
+from fixtures.unanswered import lose_answers
 
 from tidings.run.relaying import BelievedMarks
 
@@ -46,6 +47,31 @@ def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(work: W
         assert here.got(chat, "cleo-phone") == [1, 2, 3, 4, 5, 6, 7]
         assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
         assert await office.mark(chat) == 8
+
+    work(day)
+
+
+@pytest.mark.parametrize("has_mark", [True, False])
+def test_an_heir_that_gets_no_answer_from_any_row_finds_by_mark_or_time_what_was_never_handled(
+    work: Work, monkeypatch: pytest.MonkeyPatch, *, has_mark: bool
+) -> None:
+    """Every row's write is applied and unanswered, so no row tells what it had before."""
+
+    async def day(office: Office) -> None:
+        here = await with_ben(office)
+        chat = await a_story(office)
+        news = office.committed()
+        await office.worker.handle(news[:2])
+        if has_mark:
+            office.stage.clock.ahead_ms = 600_000
+        else:
+            await forget_mark(office, chat)
+        await office.stage.send(chat, ANNA, "at last")
+        with monkeypatch.context() as patch:
+            lose_answers(patch, {ANNA, BEN, CLEO})
+            await office.new_worker().handle(office.committed())
+        assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        assert await office.mark(chat) == 9
 
     work(day)
 

@@ -2,8 +2,10 @@
 
 import random
 
+import pytest
 from fixtures.lists import Lists
 from fixtures.stage import ANNA, BEN, CLEO, Play, Stage, asked, by
+from fixtures.unanswered import lose_answers
 
 from tidings.delivery.chat_list import Filter
 from tidings.delivery.model import Row
@@ -239,6 +241,25 @@ def test_who_leaves_keeps_the_leave_and_nothing_later(play: Play) -> None:
         await lists.deliver()
         line = await lists.listed(chat, BEN)
         assert (line.is_member, line.unread) == (True, 1)
+
+    play(scene)
+
+
+def test_what_was_missed_is_told_by_the_other_rows_where_an_answer_was_lost(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repeat of an unanswered write finds its own row, which says nothing of what it had before."""
+
+    async def scene(stage: Stage) -> None:
+        lists = Lists(stage)
+        chat = await stage.group(BEN, CLEO)
+        await lists.deliver()
+        for text in ("one", "two", "three"):
+            await stage.send(chat, ANNA, text)
+        entries = lists.committed()
+        with monkeypatch.context() as patch:
+            lose_answers(patch, {ANNA, CLEO})
+            assert await lists.hand(chat, entries[-1:]) == (1, 3)
 
     play(scene)
 

@@ -9,8 +9,10 @@ from fixtures.stage import ANNA, BEN, CLEO, DORA, by
 
 from tidings.delivery.model import Flags
 from tidings.kernel.ids import ChatKey
+from tidings.platform.telemetry.metrics import Metrics
 from tidings.routing.store import RedisLine, RedisRoutes
 from tidings.run.chat_lists import join_chat_lists
+from tidings.run.edge.socket_telemetry import export_routed
 from tidings.signs.own_rows import OwnRows
 
 
@@ -37,6 +39,9 @@ def test_a_group_joined_while_connected_has_its_name_after_the_join(play_post: P
         said = await post.say(chat, ANNA, "to all")
         await until(lambda: said in cleo.sequences(chat), WITHIN_S)
         assert len(chat_pushes(cleo, chat)) == 1, "messages are not worth a row"
+        metrics = Metrics()
+        export_routed(metrics, here.routed)
+        assert b"\ntidings_gateway_chat_rows_total 1.0\n" in metrics.render()
 
     play_post(scene)
 

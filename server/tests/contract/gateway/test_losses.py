@@ -14,6 +14,7 @@ from fixtures.post import WITHIN_S, Held, Here, PlayPost, Post, posted
 from fixtures.redis_cluster import Server, binary
 from fixtures.stage import ANNA, BEN, Stage
 from fixtures.tables import REGION, Tables
+from fixtures.unanswered import lose_answers
 
 from tidings.engines.ports import Ports
 from tidings.gateway import pace
@@ -44,6 +45,39 @@ def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(play_post: Pla
         pushed = await post.say(chat, ANNA, "by the new route")
         await until(lambda: pushed in ben.sequences(chat), WITHIN_S)
         assert ben.sequences(chat) == list(range(1, pushed + 1))
+
+    play_post(scene)
+
+
+def test_devices_get_what_no_mark_no_row_and_no_clock_showed_the_worker(
+    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries that nobody published, a Redis without marks, minutes of silence, and no row write answered.
+
+    A worker that was just started can't know of those entries. A device finds them by the hole before the next one,
+    or by its row when it resumes.
+    """
+
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        here = await post.gateway()
+        ben = await here.live(BEN)
+        first = await post.say(chat, ANNA, "delivered")
+        await post.stage.send(chat, ANNA, "never published")
+        post.stage.told.clear()
+        await post.redis.write("DEL", post.redis.keys.key(chat.tenant, chat.chat, "handled"))
+        post.stage.clock.ahead_ms = 600_000
+        post.open_worker()
+        with monkeypatch.context() as patch:
+            lose_answers(patch, {ANNA, BEN})
+            last = await post.say(chat, ANNA, "at last")
+        assert (last, post.worker._counts.handled) == (first + 2, 1), (
+            "the worker handled the last entry alone"
+        )
+        await until(lambda: last in ben.sequences(chat), WITHIN_S)
+        assert ben.sequences(chat) == list(range(1, last + 1))
+        tablet = await here.live(BEN, "tablet")
+        assert tablet.sequences(chat) == list(range(1, last + 1))
 
     play_post(scene)
 

@@ -14,9 +14,9 @@ from fixtures.post import WITHIN_S, Post, posted
 from fixtures.stage import ANNA, BEN, CLEO, Stage, by
 from fixtures.tables import REGION, Tables
 
-from tidings.delivery.model import Mark, Row, Tick
+from tidings.delivery.model import Mark, News, Row, Shown, Tick
 from tidings.delivery.rules import is_member
-from tidings.delivery.store import DynamoWatermarks
+from tidings.delivery.store import DynamoTruth, DynamoWatermarks
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.redis.options import Options
@@ -206,3 +206,24 @@ async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
         whole = Whole(stage.rows, join_watermarks(stage.client, stage.clock, lambda: stage.epoch))
         got = {each.user: each.read for each in (await whole.of(chat)).members}
         assert got[BEN] == said[1]
+
+
+async def test_a_redaction_that_comes_before_its_message_is_not_lost_in_a_row_of_another_epoch(
+    tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+) -> None:
+    """Rows take entries in any order. The row shows a message that the log lost, above the one that is redacted."""
+    async with at_post(tables_local, valkey, space, tmp_path) as post:
+        stage, chat, lists = post.stage, await small(post), Lists(post.stage)
+        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
+        lose_entries(tables_local, chat, *said[2:])
+        await restored(post, chat)
+        new = (await stage.send(chat, ANNA, "a secret")).sequence
+        assert new == said[2]
+        (committed,) = lists.committed()
+        truth = DynamoTruth(stage.client, join_settling(stage.client, lambda: stage.epoch))
+        redacted = Shown(sequence=new, version=new + 1, at_ms=committed.created_at_ms, sender=ANNA)
+        await truth.mend_row(chat, BEN, News(shown=redacted))
+        await lists.hand(chat, [committed])
+        row = await believed(post, chat, BEN)
+        assert row.known.epoch == stage.epoch
+        assert (row.known.head, row.known.shown) == (Mark(new, 3), redacted)

@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 
+from contract.gateway.test_order import MANY
 from contract.gateway.test_restored import lose_entries
 from fixtures.relay_house import RelayHouse
 from fixtures.stage import ANNA, BEN, by
 from fixtures.tables import REGION
 
+from tidings.delivery.model import Mark
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
 from tidings.platform.dynamo.opening import open_client
@@ -18,6 +20,7 @@ from tidings.run.installation.row import Installation
 from tidings.run.installation.row import Row as InstallationRow
 from tidings.run.repairing import RowBooks
 
+EPOCH = 1_000
 COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "relay", "repair"]
 
 
@@ -97,11 +100,12 @@ def test_a_member_who_left_is_not_behind(house: RelayHouse) -> None:
     assert "0 were behind" in repair(house, *named)
 
 
-def test_a_row_ahead_of_its_log_is_settled(house: RelayHouse) -> None:
-    async def restored() -> None:
-        async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
-            assert await InstallationRow(client, SystemClock()).change(None, Installation(epoch=1_000))
+async def restored(house: RelayHouse) -> None:
+    async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+        assert await InstallationRow(client, SystemClock()).change(None, Installation(epoch=EPOCH))
 
+
+def test_a_row_ahead_of_its_log_is_settled(house: RelayHouse) -> None:
     async def heads() -> list[tuple[int, int]]:
         """Of both rows, as they stand in the table."""
         async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
@@ -112,9 +116,42 @@ def test_a_row_ahead_of_its_log_is_settled(house: RelayHouse) -> None:
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
     repair(house, *named)
     lose_entries(house.tables, chat, 3, 4)
-    asyncio.run(restored())
+    asyncio.run(restored(house))
     assert "1 are behind" in repair(house, *named, "--dry-run")
     assert asyncio.run(heads()) == [(4, 0), (4, 0)]
     assert "1 were behind and are mended" in repair(house, *named)
-    assert asyncio.run(heads()) == [(2, 1_000), (2, 1_000)]
+    assert asyncio.run(heads()) == [(2, EPOCH), (2, EPOCH)]
     assert "0 were behind" in repair(house, *named)
+
+
+def test_of_a_large_chat_the_head_is_settled_by_repair_and_a_members_row_by_whoever_reads_it(
+    house: RelayHouse,
+) -> None:
+    """Repair reads one head, not thousands of rows. Its last entry names anna; ben's row is of before."""
+
+    async def say() -> ChatKey:
+        async with house.stage() as stage:
+            chat = await stage.group(BEN, *MANY[:60])
+            await stage.manage.add(chat, by(ANNA), MANY[60:])
+            await stage.send(chat, ANNA, "stays")
+            await stage.send(chat, BEN, "is lost", after=3)
+            return chat
+
+    async def look() -> None:
+        async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+            as_it_stands, read = join_lists(client), join_lists(client, lambda: EPOCH)
+            head = (await as_it_stands.heads(chat.tenant, [chat.chat]))[chat.chat]
+            assert (head.head, head.epoch) == (Mark(3, 1), EPOCH)
+            (row,) = await as_it_stands.rows(chat.tenant, BEN)
+            assert (row.known.own, row.known.epoch) == (Mark(4, 2), 0)
+            (row,) = await read.rows(chat.tenant, BEN)
+            assert (row.known.own, row.known.epoch) == (Mark(3, 1), EPOCH)
+            assert await as_it_stands.rows(chat.tenant, BEN) == [row]
+
+    chat = asyncio.run(say())
+    named = ["--tenant", chat.tenant, "--chat", chat.chat]
+    repair(house, *named)
+    lose_entries(house.tables, chat, 4)
+    asyncio.run(restored(house))
+    assert "1 were behind and are mended" in repair(house, *named)
+    asyncio.run(look())

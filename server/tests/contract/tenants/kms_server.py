@@ -78,7 +78,11 @@ class KmsServer:
             return status, {"__type": code, "message": "as the test wants it"}
         try:
             check_signature(request, self.url)
-            operations = {"GenerateDataKeyWithoutPlaintext": self._generate, "Decrypt": self._decrypt}
+            operations = {
+                "GenerateDataKeyWithoutPlaintext": self._generate,
+                "Decrypt": self._decrypt,
+                "ReEncrypt": self._re_encrypt,
+            }
             return 200, operations[request.operation](request.asked)
         except RefusedError as refused:
             return 400, {"__type": str(refused), "message": "no"}
@@ -86,11 +90,25 @@ class KmsServer:
     def _generate(self, asked: Asked) -> dict[str, str]:
         assert asked.keys() == {"KeyId", "KeySpec", "EncryptionContext"}
         assert asked["KeySpec"] == "AES_256"
-        key_id = asked["KeyId"]
-        nonce, data_key = secrets.token_bytes(12), secrets.token_bytes(32)
-        sealed = self._cipher(key_id).encrypt(nonce, data_key, _context(asked))
+        return self._wrap(asked["KeyId"], secrets.token_bytes(32), _context(asked))
+
+    def _wrap(self, key_id: str, data_key: bytes, context: bytes) -> dict[str, str]:
+        nonce = secrets.token_bytes(12)
+        sealed = self._cipher(key_id).encrypt(nonce, data_key, context)
         name = key_id.encode().ljust(16)
         return {"CiphertextBlob": b64encode(name + nonce + sealed).decode(), "KeyId": ARN + key_id}
+
+    def _re_encrypt(self, asked: Asked) -> dict[str, str]:
+        source = {
+            "KeyId": asked.pop("SourceKeyId"),
+            "CiphertextBlob": asked.pop("CiphertextBlob"),
+            "EncryptionContext": asked.pop("SourceEncryptionContext"),
+        }
+        context = json.dumps(asked.pop("DestinationEncryptionContext"), sort_keys=True).encode()
+        plain = b64decode(self._decrypt(source)["Plaintext"])
+        made = self._wrap(asked.pop("DestinationKeyId"), plain, context)
+        assert not asked
+        return made | {"SourceKeyId": ARN + source["KeyId"]}
 
     def _decrypt(self, asked: Asked) -> dict[str, str]:
         assert asked.keys() == {"KeyId", "CiphertextBlob", "EncryptionContext"}

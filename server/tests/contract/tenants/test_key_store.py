@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,19 @@ def test_of_many_who_add_at_once_one_wins_and_all_take_his(opened: Opened, tenan
         stands = await asyncio.gather(*(store.add(tenant, key(1, b"%d" % n)) for n in range(30)))
         assert len(set(stands)) == 1
         assert list(await store.list(tenant)) == [stands[0]]
+
+    check(opened, test)
+
+
+def test_a_key_is_replaced_only_as_it_was_read(opened: Opened, tenant: TenantId) -> None:
+    async def test(store: KeyStore) -> None:
+        new = replace(key(1, b"new"), wrapped_by="another")
+        assert not await store.replace(tenant, key(1), new), "nothing is there"
+        await store.add(tenant, key(1))
+        await store.add(tenant, key(2))
+        assert await store.replace(tenant, key(1), new)
+        assert not await store.replace(tenant, key(1), key(1, b"newer"))
+        assert sorted(await store.list(tenant), key=str) == sorted([new, key(2)], key=str)
 
     check(opened, test)
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from contract.tenants.kms_server import ACCESS_KEY, REGION, SECRET_KEY, kms_server
@@ -111,3 +111,63 @@ def test_an_altered_key_does_not_unwrap(opened: Opened) -> None:
                 await kms.unwrap(altered, FOR)
 
     check(opened, test)
+
+
+class Turned(NamedTuple):
+    """The key service before the master key is replaced, while both are set, and after the former one was given up."""
+
+    former: Kms
+    both: Kms
+    present: Kms
+
+
+@pytest.fixture(params=["file", "aws"])
+def turned(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Callable[[], AbstractAsyncContextManager[Turned]]:
+    @asynccontextmanager
+    async def file() -> AsyncIterator[Turned]:
+        old, new = tmp_path / "old.key", tmp_path / "new.key"
+        present = FileKms(new)
+        await present.generate(FOR)
+        yield Turned(FileKms(old), FileKms(new, former=old), present)
+
+    @asynccontextmanager
+    async def aws() -> AsyncIterator[Turned]:
+        keys = Keys(ACCESS_KEY, Secret(SECRET_KEY))
+        async with kms_server() as server:
+            old, older, new = (server.add_key(f"alias/{name}") for name in ("old", "older", "new"))
+            async with (
+                open_aws_kms(server.url, REGION, old, keys=keys) as former,
+                open_aws_kms(server.url, REGION, new, [older, old], keys=keys) as both,
+                open_aws_kms(server.url, REGION, new, keys=keys) as present,
+            ):
+                yield Turned(former, both, present)
+
+    return file if request.param == "file" else aws
+
+
+def test_a_rewrapped_key_needs_the_former_master_key_no_longer(
+    turned: Callable[[], AbstractAsyncContextManager[Turned]],
+) -> None:
+    async def run() -> None:
+        async with turned() as (former, both, present):
+            wrapped, by = await former.generate(FOR)
+            key = await both.unwrap(wrapped, FOR)
+            made = await both.rewrap(wrapped, FOR)
+            assert made is not None
+            assert made.wrapped_by != by
+            assert await present.unwrap(made.wrapped, FOR) == key
+            assert await both.rewrap(made.wrapped, FOR) is None
+            assert await present.rewrap(made.wrapped, FOR) is None
+            for asking in (
+                present.unwrap(wrapped, FOR),
+                present.rewrap(wrapped, FOR),
+                both.rewrap(wrapped, {**FOR, "tenant": "other"}),
+                both.rewrap(made.wrapped, {**FOR, "tenant": "other"}),
+                former.unwrap(made.wrapped, FOR),
+            ):
+                with pytest.raises(NotUnwrappedError):
+                    await asking
+
+    asyncio.run(asyncio.wait_for(run(), 30))

@@ -164,6 +164,8 @@ async def test_a_key_expires_when_it_was_issued_to_and_its_successor_lives_as_lo
     with pytest.raises(TidingsError) as caught:
         await world.keys.verify(text)
     assert caught.value.code is Code.CREDENTIAL_EXPIRED
+    assert "api-key new" in str(caught.value.hint)
+    assert "refresh token" not in str(caught.value.hint)
     world.clock.now_s += 90 * 86_400 - 2
     await world.keys.verify(successor.text.reveal())
     world.clock.now_s += 1

@@ -1,7 +1,7 @@
 """Writes rows and heads: in order one write each, late or repeated only what is missing."""
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -31,90 +31,93 @@ from tidings.tables.patterns import delivery as patterns
 _TRIES_TO_SETTLE: Final = 5
 
 
+class _Target(NamedTuple):
+    """A row or a head: how it is written, and how it is settled if it is of another epoch."""
+
+    raising: AccessPattern
+    mending: AccessPattern
+    key: dict[str, Value]
+    names: HeadNames
+    settle: Callable[[Item], Awaitable[object]]
+
+
 class DynamoTruth:
-    """Rows and heads carry the epoch, and those of another epoch are settled before they are raised."""
+    """Rows and heads carry the epoch, and those of another epoch are settled before anything is written to them."""
 
     def __init__(self, client: Client, settling: Settling) -> None:
         self._client = client
         self._settling = settling
 
     async def raise_row(self, chat: ChatKey, user: UserId, news: News) -> int:
+        return await self._raise(self._row(chat, user), self._now(news))
+
+    async def mend_row(self, chat: ChatKey, user: UserId, news: News) -> None:
+        await self._mend(self._row(chat, user), self._now(news))
+
+    async def raise_head(self, chat: ChatKey, news: News) -> int:
+        return await self._raise(self._head(chat), self._now(News(head=news.head, shown=news.shown)))
+
+    def _now(self, news: News) -> News:
+        epoch = self._settling.epoch()
+        return replace(news, epoch=epoch) if epoch else news
+
+    def _row(self, chat: ChatKey, user: UserId) -> _Target:
         key = row_key(chat, user)
 
         async def settle(item: Item) -> None:
             await self._settling.row(chat, user, row_of(item | key))
 
-        return await self._raise(patterns.RAISE_ROW, patterns.MEND_ROW, key, news, OF_A_ROW, settle=settle)
+        return _Target(patterns.RAISE_ROW, patterns.MEND_ROW, key, OF_A_ROW, settle)
 
-    async def mend_row(self, chat: ChatKey, user: UserId, news: News) -> None:
-        try:
-            await self._mend(patterns.MEND_ROW, row_key(chat, user), news, OF_A_ROW)
-        except DynamoError as error:
-            unwritten(error)
-
-    async def raise_head(self, chat: ChatKey, news: News) -> int:
+    def _head(self, chat: ChatKey) -> _Target:
         key: dict[str, Value] = {"chat_id": chat_key(chat)}
-        news = News(head=news.head, shown=news.shown)
 
         async def settle(item: Item) -> None:
             await self._settling.head(chat, news_in(item, OF_A_CHAT))
 
-        return await self._raise(patterns.RAISE_HEAD, patterns.MEND_HEAD, key, news, OF_A_CHAT, settle=settle)
+        return _Target(patterns.RAISE_HEAD, patterns.MEND_HEAD, key, OF_A_CHAT, settle)
 
-    async def _raise(
-        self,
-        pattern: AccessPattern,
-        mending: AccessPattern,
-        key: dict[str, Value],
-        news: News,
-        names: HeadNames,
-        *,
-        settle: Callable[[Item], Awaitable[None]],
-    ) -> int:
-        if epoch := self._settling.epoch():
-            news = replace(news, epoch=epoch)
-        for _ in range(_TRIES_TO_SETTLE):
-            try:
-                done = await self._write(pattern, key, all_at_once(news, names))
-                return int((done.attributes or {}).get(names.sequence, 0))
-            except ConditionFailedError as failed:
-                if not epoch or news_in(failed.item or {}, names).epoch == epoch:
-                    return await self._raise_late(failed, mending, key, news, names)
-                await settle(failed.item or {})
-            except DynamoError as error:
-                unwritten(error)
-        raise TidingsError(Code.OVERLOADED, "A row changes faster than it can be settled.")
+    async def _raise(self, target: _Target, news: News) -> int:
+        """Return how far the target was before.
 
-    async def _raise_late(
-        self,
-        failed: ConditionFailedError,
-        mending: AccessPattern,
-        key: dict[str, Value],
-        news: News,
-        names: HeadNames,
-    ) -> int:
-        """The row is as far or further. What it does not have of these news all the same came late."""
-        item = failed.item or {}
-        had = int(item.get(names.sequence, 0))
-        missing = rules.ahead_of(news_in(item, names), news)
-        try:
-            if missing is not None:
-                await self._mend(mending, key, missing, names)
-        except DynamoError as error:
-            unwritten(error)
+        If the answer to a first try was lost, the repeat finds that try's own write and returns it. So this row hides
+        what it had missed. The rows of other members, the mark and the worker's look back show it all the same.
+        """
+        done = await self._try(target, target.raising, all_at_once(news, target.names), news.epoch)
+        if isinstance(done, Written):
+            return int((done.attributes or {}).get(target.names.sequence, 0))
+        # The target is as far or further. What it does not have of these news all the same came late.
+        had = done.head.sequence if done.head else 0
+        missing = rules.ahead_of(done, news)
+        if missing is not None:
+            await self._mend(target, replace(missing, epoch=news.epoch))
         return had
 
-    async def _mend(
-        self, pattern: AccessPattern, key: dict[str, Value], news: News, names: HeadNames
-    ) -> None:
+    async def _mend(self, target: _Target, news: News) -> None:
         """A part that somebody else wrote meanwhile is left out of the next try, so this ends."""
         missing: News | None = news
         while missing is not None:
-            try:
-                await self._write(pattern, key, part_by_part(missing, names))
-                missing = None
-            except ConditionFailedError as failed:
-                missing = rules.ahead_of(news_in(failed.item or {}, names), news)
+            writing = part_by_part(replace(missing, epoch=news.epoch), target.names)
+            done = await self._try(target, target.mending, writing, news.epoch)
+            missing = None if isinstance(done, Written) else rules.ahead_of(done, news)
+
+    async def _try(
+        self, target: _Target, pattern: AccessPattern, writing: Writing, epoch: int
+    ) -> Written | News:
+        """Write, after the target was settled. Return what it knows if that is no news to it."""
+        try:
+            for _ in range(_TRIES_TO_SETTLE):
+                try:
+                    return await self._write(pattern, target.key, writing)
+                except ConditionFailedError as failed:
+                    item = failed.item or {}
+                    known = news_in(item, target.names)
+                    if not epoch or known.epoch == epoch:
+                        return known
+                    await target.settle(item)
+        except DynamoError as error:
+            unwritten(error)
+        raise TidingsError(Code.OVERLOADED, "A row changes faster than it can be settled.")
 
     async def _write(self, pattern: AccessPattern, key: dict[str, Value], writing: Writing) -> Written:
         return await self._client.update(

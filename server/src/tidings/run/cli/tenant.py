@@ -1,4 +1,4 @@
-"""`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | key … | api-key …`."""
+"""`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | rewrap-keys | key … | api-key …`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tidings.accounts.reach import Reach, url_fault
 from tidings.kernel.clock import SystemClock, time_text
 from tidings.kernel.errors import Code, TidingsError
+from tidings.limits.model import NO_TENANT
 from tidings.platform.dynamo.authentic import AuthenticRows
 from tidings.run.accounts import open_tables
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
@@ -19,12 +20,14 @@ from tidings.run.options import PERIODS_S
 from tidings.run.people import signing_policy
 from tidings.run.settings.load import load
 from tidings.tenants.model import PushSettings, Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
+from tidings.tenants.rewrap import Rewrap, Rewrapped
 from tidings.tenants.settings import Tenants
 from tidings.tenants.signing import SigningPolicy, SigningRing
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 
 _DEFAULT = "default"
 _NONE = "none"
+_FAILURES_SHOWN = 10
 
 
 @click.group(name="tenant")
@@ -83,8 +86,8 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
                 "--rate",
                 multiple=True,
                 metavar="WHOM=RATE/BURST",
-                help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address and "
-                "code (SMS codes of the tenant). `user=default` takes it back.",
+                help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address, "
+                "chat (chats that a user creates) and code (SMS codes of the tenant). `user=default` takes it back.",
             ),
         )
     ):
@@ -148,6 +151,36 @@ def rotate_access_key(tenant: str) -> None:
         f"ok: access key {version} signs within {policy.announced_s:g} s; "
         f"tokens of the old one are refused {policy.token_life_s:g} s later"
     )
+
+
+@group.command(name="rewrap-keys")
+@click.argument("tenant", nargs=-1)
+def rewrap_keys(tenant: tuple[str, ...]) -> None:
+    """Wrap data keys with the present master key instead of a former one; without TENANT, those of the installation.
+
+    No data key changes, and what is stored stays as it is. A repeat continues where an interrupted run stopped.
+    """
+    done = asyncio.run(_rewrap(tenant))
+    echo(f"{done.rewrapped} keys rewrapped, {done.present} were wrapped by the present master key before")
+    if done.failed:
+        raise TidingsError(
+            Code.KEYS_UNAVAILABLE,
+            f"{len(done.failed)} keys were not rewrapped: {'; '.join(done.failed[:_FAILURES_SHOWN])}",
+            hint="Name the master key that wrapped them as the former one in [encryption], and repeat. Keep every "
+            "former key until then.",
+        )
+
+
+async def _rewrap(names: tuple[str, ...]) -> Rewrapped:
+    settings, clock = load().settings, SystemClock()
+    async with (
+        open_tables(settings.dynamo) as client,
+        kms_of(settings) as kms,
+        open_keys(settings, client, clock) as ring,
+    ):
+        tenants = Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock)
+        known = [(await tenants.read(name)).id for name in names] or [NO_TENANT, *await tenants.list()]
+        return await Rewrap(DynamoKeyStore(client), kms)(known)
 
 
 async def _rotate_access(tenant: str) -> tuple[int, SigningPolicy]:

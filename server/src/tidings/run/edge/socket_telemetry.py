@@ -56,10 +56,10 @@ def export(metrics: Metrics, server: Server) -> None:
     sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
     metrics.tallies("socket_bytes_total", "Bytes of messages.", "way", sizes)
     if server.routed is not None:
-        _export_routed(metrics, server.routed)
+        export_routed(metrics, server.routed)
 
 
-def _export_routed(metrics: Metrics, routed: Routed) -> None:
+def export_routed(metrics: Metrics, routed: Routed) -> None:
     counts = routed.counts
     metrics.tallies(
         "gateway_pushes_total",
@@ -81,6 +81,9 @@ def _export_routed(metrics: Metrics, routed: Routed) -> None:
         lambda: {"first": counts.resumes, "again": counts.resumed_again, "failed": counts.resumes_failed},
     )
     metrics.tally("gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges)
+    metrics.tally(
+        "gateway_chat_rows_total", "Chat-list rows pushed to devices.", lambda: routed.chat_rows.pushed
+    )
     rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
     rooms.set_function(lambda: len(routed.rooms))
     _export_signs(metrics, routed.signs)

@@ -135,6 +135,13 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
             "systemd's `LoadCredential=` passes in `$CREDENTIALS_DIRECTORY`."
         ),
     ] = None
+    former_key_file: Annotated[
+        Path | None,
+        Meta(
+            description="With `file` or `credential`: a file with the master key that wrapped before and still unwraps. "
+            "`tidings tenant rewrap-keys` makes it superfluous."
+        ),
+    ] = None
     kms_key_id: Annotated[
         str | None, Meta(description="With `aws`: id, ARN or alias of a symmetric KMS key.")
     ] = None

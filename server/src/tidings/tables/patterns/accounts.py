@@ -204,6 +204,12 @@ LIST_DATA_KEYS = query(
     "Keys that content and fingerprints are made with; cached.",
 )
 PUT_DATA_KEY = put("tenants.put_data_key", TENANTS, "tenant, data_key#id, if absent", "Add a data key.")
+REPLACE_DATA_KEY = update(
+    "tenants.replace_data_key",
+    TENANTS,
+    "tenant, data_key#id, if wrapped_key = before",
+    "Wrap a data key with another master key.",
+)
 PUT_CODE = put("tenants.put_code", TENANTS, "tenant#code#id", "Keep a one-time code that is sent out.")
 TRY_CODE = update(
     "tenants.try_code",

@@ -50,6 +50,22 @@ class DynamoKeyStore:
             raise unavailable(error) from error
         return key
 
+    async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
+        item = item_of(tenant, after)
+        try:
+            await self._client.update(
+                patterns.REPLACE_DATA_KEY,
+                {"tenant": item["tenant"], "item": item["item"]},
+                "SET wrapped_key = :after, wrapped_by = :by",
+                condition="wrapped_key = :before",
+                values={":before": before.wrapped, ":after": after.wrapped, ":by": after.wrapped_by},
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise unavailable(error) from error
+        return True
+
 
 def item_of(tenant: TenantId, key: WrappedKey) -> Attributes:
     return {
