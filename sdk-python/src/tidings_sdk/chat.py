@@ -27,6 +27,8 @@ class Desk(Protocol):
 
 @final
 class Chat:
+    """One chat, as `client.chat(id)` gives it."""
+
     def __init__(self, desk: Desk, chat: str) -> None:
         self._desk = desk
         self.id = chat
@@ -64,6 +66,7 @@ class Chat:
         reply_to: int | None = None,
         mentions: Sequence[str] = (),
     ) -> Sending:
+        """Replace the whole content of the message: what is not given is empty afterwards."""
         return self._desk.put(
             Edit(
                 chat=self.id,
@@ -81,6 +84,7 @@ class Chat:
         return self._desk.put(Redact(chat=self.id, client_message_id=new_key(), sequence=sequence))
 
     def react(self, sequence: int, emoji: str, *, is_removed: bool = False) -> Sending:
+        """Add the user's reaction to a message, or remove it."""
         key = new_key()
         return self._desk.put(
             React(chat=self.id, client_message_id=key, sequence=sequence, emoji=emoji, is_removed=is_removed)
@@ -114,6 +118,7 @@ class Chat:
         self._desk.signs.watch(chats=(self.id,))
 
     def unwatch(self) -> None:
+        """End what `watch` began."""
         self._desk.signs.unwatch(chats=(self.id,))
 
     def status(self, sequence: int) -> Status:

@@ -88,6 +88,7 @@ class Client:
         await self._running.close()
 
     def chat(self, chat: str) -> Chat:
+        """Get a chat by its id; nothing is requested yet."""
         return Chat(self._running, chat)
 
     def inbox(self, name: str = "default") -> Inbox:
@@ -103,6 +104,7 @@ class Client:
         self._running.signs.watch(users=users)
 
     def unwatch(self, *users: str) -> None:
+        """End what `watch` began."""
         self._running.signs.unwatch(users=users)
 
     def presence(self, user: str) -> Presence | None:
