@@ -141,6 +141,9 @@ class Lane[S]:
         """One step for the proposals at the front: answer them, learn what they need, or append them."""
         try:
             view = self.view or await self._fill()
+            if view is None:
+                await self._refuse_without_log()
+                return
             view.needed_after = self._queue.needed_after
             batch, in_need = self._choose(view)
             if batch:
@@ -162,13 +165,21 @@ class Lane[S]:
         _log.error("a turn of a chat's lane failed", exc_info=error)
         self._settle_all(TidingsError(Code.INTERNAL, "Something is wrong with this chat's lane."))
 
-    async def _fill(self) -> View[S]:
+    async def _fill(self) -> View[S] | None:
         """A cold view: the head first. What is read of the senders after it is then as of this head or later."""
         newest = await self._world.log.newest(self.chat)
-        if newest is None:
-            raise refused(Code.CHAT_NOT_FOUND)
-        self.view = View(newest)
+        if newest is not None:
+            self.view = View(newest)
         return self.view
+
+    async def _refuse_without_log(self) -> None:
+        """Refuse what waits for a chat that does not exist, by the same write as for a stranger in one that does.
+
+        Otherwise the time of the answer would show which chats exist. And a try of the same send that waits elsewhere
+        could commit after the chat was created, although its sender was told that it is refused.
+        """
+        for waiting in list(self._queue.ready()):
+            await self._refuse(waiting, refused(Code.CHAT_NOT_FOUND))
 
     def _choose(self, view: View[S]) -> tuple[list[Waiting[S]], tuple[Waiting[S], Verdict] | None]:
         """Those at the front that can go together, in the order they came; or the first that lacks something."""

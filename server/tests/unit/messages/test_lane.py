@@ -6,7 +6,7 @@ from dataclasses import replace
 from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.lane import MAX_BATCH
 from tidings.messages.model import Appended, Kind
 from tidings.messages.rules import MAX_BACK
@@ -188,6 +188,25 @@ def test_a_chat_that_is_not_there_is_said_to_be_so() -> None:
         stage = Stage()
         nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
         assert await refusal(stage.appends.append(nowhere, proposal("a", "hi"))) is Code.CHAT_NOT_FOUND
+
+    run(check())
+
+
+def test_a_keyed_send_is_refused_by_a_write_whether_its_chat_exists_or_not() -> None:
+    """The time that a refusal takes must not show that the chat exists, and the refusal must stay final."""
+
+    async def check() -> None:
+        stage = Stage()
+        nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
+        asked = proposal("a", "hi", sender=UserId("stranger"), after=None)
+        hidden = replace(asked, may=lambda is_member, _: None if is_member else Code.CHAT_NOT_FOUND)
+        for chat in (nowhere, CHAT):
+            stage.log.calls.clear()
+            assert await refusal(stage.appends.append(chat, hidden)) is Code.CHAT_NOT_FOUND
+            assert stage.log.calls.count("refuse_key") == 1
+        stage.log.entries[nowhere] = [entry(1, Kind.CREATE)]
+        again = replace(asked, may=lambda _, __: None)
+        assert await refusal(stage.appends.append(nowhere, again)) is Code.CHAT_NOT_FOUND
 
     run(check())
 
