@@ -24,6 +24,10 @@ lint:
     uv run mypy
     uv run lint-imports
 
+# check the language of docs, docstrings, comments and messages: just prose [--count | --json | --rules] [PATH ...]
+prose *args:
+    uv run python -m tools.prose_check {{ args }}
+
 # all tests, or those given: just test server/tests/unit
 test *args:
     uv run pytest {{ args }}
