@@ -28,6 +28,10 @@ lint:
 prose *args:
     uv run python -m tools.prose_check {{ args }}
 
+# measure the server's code: just code-stats [--skip FOLDER]; a table, then one line of JSON
+code-stats *args:
+    uv run python -m tools.code_stats {{ args }}
+
 # all tests, or those given: just test server/tests/unit
 test *args:
     uv run pytest {{ args }}
