@@ -31,7 +31,8 @@ GOOD = [
     "An acknowledged message is never lost, duplicated or reordered.",
     "Members who leave keep their history up to the sequence of their removal.",
     "The password is hashed; a keyword or a word list is not a password.",
-    "What does an ack guarantee?",
+    "Use the word of the field. A verb that means so many things that it says nothing is avoided.",
+    "What is the head of a chat, and who may read it? Who may change it?",
     "TTL stands for time to live.",
     "The gateway tells the client to reconnect and cannot tell whether the client received the push.",
     "The two forms are told apart by their first byte.",
@@ -43,7 +44,6 @@ GOOD = [
     "The client notices that the connection was closed and reconnects with backoff.",
     "Checkpoint unknown: earlier entries may be unpushed, so pushing this one would reorder them.",
     "Frames go on the wire as JSON; a frame over 64 KB is rejected.",
-    "Arguments are positional in one version and come in two forms in the other.",
     "Record who reads the broadcast, and decide who may send one.",
     "Cannot listen on 127.0.0.1:8080: address already in use. Set `api.port` or TIDINGS_API_PORT.",
 ]
