@@ -63,7 +63,7 @@ def test_entries_that_the_row_knows_of_are_not_counted_again() -> None:
 
 
 def test_words_that_are_edited_or_redacted_go_from_the_row() -> None:
-    chats = listed(preview="hi")
+    chats = listed(preview="hi", last=10)
     chats.came("g1", [message(10)], "anna")
     edit = Entry(sequence=11, by="ben", at=11, kind="edit", refers_to=10, changed=Changed(text="hello"))
     chats.came("g1", [edit], "anna")
@@ -72,7 +72,32 @@ def test_words_that_are_edited_or_redacted_go_from_the_row() -> None:
         sequence=12, by="ben", at=1, kind="redaction", refers_to=10, changed=Changed(state="redacted")
     )
     chats.came("g1", [gone], "anna")
-    assert (row_of(chats).preview, row_of(chats).head) == (None, 12)
+    row = row_of(chats)
+    assert (row.preview, row.state, row.last, row.head) == (None, "redacted", 10, 12)
+    chats.came("g1", [message(13, text="again")], "anna")
+    assert (row_of(chats).preview, row_of(chats).state, row_of(chats).last) == ("again", "there", 13)
+
+
+def test_a_row_that_came_without_its_entries_follows_a_redaction_of_its_message() -> None:
+    chats = listed(preview="hi", by="ben", last=9)
+    gone = Changed(state="redacted")
+    earlier = Entry(sequence=11, by="ben", at=11, kind="redaction", refers_to=8, changed=gone)
+    chats.came("g1", [earlier], "anna")
+    assert (row_of(chats).preview, row_of(chats).state) == ("hi", "there"), "another message was deleted"
+    chats.came(
+        "g1", [Entry(sequence=12, by="ben", at=12, kind="redaction", refers_to=9, changed=gone)], "anna"
+    )
+    assert (row_of(chats).preview, row_of(chats).state) == (None, "redacted")
+    chats.told(ChatRow(chat="g1", head=10, preview="hi", last=9, name="us"))
+    assert (row_of(chats).preview, row_of(chats).state, row_of(chats).name) == (None, "redacted", "us")
+
+
+def test_a_row_shows_no_words_of_a_message_that_expires_or_is_gone() -> None:
+    chats = listed(preview="hi", last=10)
+    chats.came("g1", [Entry(sequence=11, by="ben", at=11, text="secret", expires_at=99)], "anna")
+    assert (row_of(chats).preview, row_of(chats).state) == (None, "ephemeral"), "as the server's rows do"
+    chats.came("g1", [Entry(sequence=12, by="ben", at=12, state="redacted")], "anna")
+    assert (row_of(chats).preview, row_of(chats).state) == (None, "redacted")
 
 
 def test_a_late_row_does_not_take_back_what_came_meanwhile() -> None:

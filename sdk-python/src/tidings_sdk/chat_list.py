@@ -11,24 +11,22 @@ from typing import Final, final
 
 from msgspec.structs import replace
 
-from tidings_sdk.frames.reading import ChatRow, Entry
+from tidings_sdk.frames.reading import Changed, ChatRow, Entry
 
 _MAX_HELD: Final = 1_000
 _PREVIEW_CHARS: Final = 100
+_LIVELY: Final = ("head", "unread", "at", "by", "preview", "last", "state")
+"""The fields of a row that entries change."""
 
 
 @dataclass(slots=True)
 class _Known:
-    """`messages`: sequences of those above `since`, without a hole; `own`: the user's last message.
-
-    `shown`: the message that the row's words are of, if it is known.
-    """
+    """`messages`: sequences of those above `since`, without a hole; `own`: the user's last message."""
 
     row: ChatRow
     since: int
     messages: deque[int] = field(default_factory=deque)
     own: int = 0
-    shown: int = 0
 
     def hold(self, sequence: int) -> None:
         self.messages.append(sequence)
@@ -104,20 +102,25 @@ class ChatList:
 
 
 def _lively(row: ChatRow) -> dict[str, object]:
-    return {"head": row.head, "unread": row.unread, "at": row.at, "by": row.by, "preview": row.preview}
+    return {name: getattr(row, name) for name in _LIVELY}
+
+
+def _words(said: Entry | Changed) -> dict[str, object]:
+    """Follow the server's rule: a row shows no words of a message that expires."""
+    state = "ephemeral" if said.state == "there" and said.expires_at is not None else said.state
+    return {"state": state, "preview": (said.text[:_PREVIEW_CHARS] or None) if state == "there" else None}
 
 
 def _apply(known: _Known, entry: Entry, user: str) -> None:
-    """Once: of what the row knows already it is only learned which message its words are of."""
-    if entry.kind == "message":
-        known.shown = max(known.shown, entry.sequence)
+    """Apply an entry above the row's head; the row covers the others already."""
     if entry.sequence <= known.row.head:
         return
     known.row = replace(known.row, head=entry.sequence)
     if entry.kind == "message":
         _count(known, entry, user)
-    elif entry.refers_to == known.shown and entry.changed is not None:
-        known.row = replace(known.row, preview=entry.changed.text[:_PREVIEW_CHARS] or None)
+    elif entry.changed is not None:
+        if entry.refers_to == known.row.last:
+            known.row = replace(known.row, **_words(entry.changed))
     else:
         _name(known, entry, user)
 
@@ -127,8 +130,8 @@ def _count(known: _Known, entry: Entry, user: str) -> None:
     if entry.by == user:
         known.own = entry.sequence
     unread = known.unread if max(known.row.read, known.own) >= known.since else known.row.unread + 1
-    preview = entry.text[:_PREVIEW_CHARS] or None
-    known.row = replace(known.row, unread=unread, at=entry.at, by=entry.by, preview=preview)
+    told = {"unread": unread, "at": entry.at, "by": entry.by, "last": entry.sequence, **_words(entry)}
+    known.row = replace(known.row, **told)
 
 
 def _name(known: _Known, entry: Entry, user: str) -> None:

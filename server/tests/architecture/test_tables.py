@@ -3,7 +3,7 @@
 import pytest
 from architecture import first_data_model as asked
 
-from tidings.tables.alarms import CONSUMED_SHARE, PERIOD_S, Alarm, alarms
+from tidings.tables.alarms import CONSUMED_SHARE, PERIOD_S, Alarm, Source, alarms
 from tidings.tables.declaration import BY_NAME, TABLES
 from tidings.tables.diff import show_keys
 from tidings.tables.items import chat, inbox
@@ -167,10 +167,11 @@ def test_every_table_has_alarms(table: Table) -> None:
 
 
 @every_table
-def test_where_many_items_share_a_partition_key_its_size_is_watched(table: Table) -> None:
-    watched = by_metric(table).get("ItemCollectionBytes")
-    assert (watched is not None) == (table.sort is not None)
-    assert watched is None or watched.threshold == 8 * 1024**3
+def test_a_collection_without_a_bound_has_an_alarm_on_what_measures_it(table: Table) -> None:
+    """item_collection_bounded: `unit/tables/test_collections.py` holds the sizes."""
+    measured = {item.growth.measured_by for item in table.items if item.growth.most is None}
+    watched = {alarm.metric: alarm.threshold for alarm in alarms(table) if alarm.source is Source.TIDINGS}
+    assert watched == dict.fromkeys(measured, 8 * 1024**3)
 
 
 @every_table

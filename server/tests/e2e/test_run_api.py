@@ -68,6 +68,22 @@ def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     assert 'tidings_limits_total{outcome="allowed"}' in page
 
 
+def test_a_proxy_that_nobody_trusts_is_reported_once(start: Start) -> None:
+    api, decided = start(), start(TIDINGS_API_TRUSTED_PROXIES="none")
+    for process in (api, api, decided):
+        head = process.head("GET", "/v1/blocks")
+        with process.connect() as client:
+            client.sendall(head.replace(b"Host: test", b"Host: test\r\nX-Forwarded-For: 203.0.113.9"))
+            assert answer(client).status == 200
+    (line,) = eventually(lambda: _proxies_reported(api), "warning")
+    assert line["event"].startswith("127.0.0.1 forwards requests")
+    assert _proxies_reported(decided) == []
+
+
+def _proxies_reported(api: Api) -> list[Any]:
+    return [line for line in api.lines if "api.trusted_proxies" in line["event"]]
+
+
 def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start, space: Space) -> None:
     api = start(TIDINGS_LIMITS_CODE_NUMBER_RATE="1/d", TIDINGS_LIMITS_CODE_NUMBER_BURST="1")
     who = {"tenant": space.tenant, "phone": "+4915112345678"}

@@ -126,7 +126,9 @@ class _Builder:
             "phone": [f"+49151123456{n}" for n in range(80, 90)],
         }
         values["redeem_code"] = {"tenant": [self._tenant]}
-        values["find_user"] = {"phone_number": list(PHONES.values())}
+        numbers = list(PHONES.values())
+        values["find_user"] = {"phone_number": numbers}
+        values["add_member_by_phone"] = {"chat": [self._group()], "phone_number": numbers}
         values["suspend_user"] = values["unsuspend_user"] = {"user": MEMBERS[-1:]}
 
     def _chats(self) -> dict[str, Values]:

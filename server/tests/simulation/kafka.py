@@ -9,14 +9,13 @@ from typing import NamedTuple, override
 from simulation.loop import Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
+from tidings.kernel.fences import ConsumersAwayError, Reached
 from tidings.kernel.ids import ChatKey
 from tidings.messages import events
 from tidings.platform.kafka.errors import UnknownOutcomeError
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.kafka.pump import Placed
 from tidings.platform.kafka.records import Headers, Record
-from tidings.relay.model import Reached
-from tidings.relay.ports import AwayError
 from tidings.topics.declaration import MESSAGES
 
 PARTITIONS = 2
@@ -186,4 +185,4 @@ class SimConsumers:
         try:
             return await self._topic.network.ask("kafka.reached", read)
         except (NoAnswerError, RefusedForNowError) as error:
-            raise AwayError(str(error)) from error
+            raise ConsumersAwayError(str(error)) from error

@@ -16,11 +16,11 @@ from simulation.loop import Process, Scheduler
 from simulation.member import Member
 from simulation.network import Network
 
+from tidings.kernel.fences import Reached
 from tidings.kernel.ids import ChatKey
 from tidings.platform.kafka.lane import Work
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.kafka.records import Batch
-from tidings.relay.model import Reached
 
 SUITE = [test for name, test in vars(test_group).items() if name.startswith("test_")]
 _ENDS_S = 600.0

@@ -1,16 +1,17 @@
 """The model as text with styles: a row of the list, a line of the thread. Nothing is told by a colour alone."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 from textwrap import wrap
-from typing import Final
+from typing import Final, Self
 from zlib import crc32
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from tidings_sdk import ChatRow, Presence, Status
+from tidings_sdk import ChatRow, Client, Presence, Status
 from tidings_terminal import words
 from tidings_terminal.model import ChatLine, Model, line_of, partner
 from tidings_terminal.notices import Note
@@ -49,6 +50,11 @@ class Eyes:
     user: str
     now_ms: int
     zone: tzinfo
+
+    @classmethod
+    def now(cls, client: Client) -> Self:
+        zone = datetime.now(UTC).astimezone().tzinfo or UTC
+        return cls(client.user or "", int(time.time() * 1000), zone)
 
 
 def fit(text: str, width: int) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import inf
 from pathlib import Path
 from typing import Final, Self, final
@@ -23,6 +23,14 @@ _STILL_S: Final = 1.0
 _AT_ONCE: Final = 64
 _LIVE_WITHIN_S: Final = 180.0
 _GO_ON_WITHIN_S: Final = 180.0
+
+type Among = Callable[[str, str], bool]
+"""Whether a chat's member is asked about: by the chat and the user."""
+
+
+def _everybody(chat: str, user: str) -> bool:
+    del chat, user
+    return True
 
 
 @final
@@ -48,11 +56,11 @@ class Load:
         if wanted.crowd:
             self.groups.append(await self._found(wanted.crowd, devices=1))
         await self._live()
-        self._loops = [asyncio.ensure_future(loop) for group in self.groups for loop in self._deeds.of(group)]
+        self.talk()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._hush()
+        await self.hush()
         for device in (*self.light_devices(), *self.strangers()):
             await device.stop()
         for speaker in self.speakers():
@@ -76,20 +84,28 @@ class Load:
         """A copy of the installation is about to be made. If it is put back, what is acknowledged until now must stand."""
         self._epochs.copied_ns = time.monotonic_ns()
 
-    async def caught_up(self, within_s: float) -> float:
-        """How long it took until everybody held what was committed at the moment of asking. inf: not in time."""
-        wanted = {group.chat: self.ledger.heads[group.chat] for group in self.groups}
-        return await self._until(
-            lambda: all(self._holds(group, wanted[group.chat]) for group in self.groups), within_s
-        )
+    def talk(self) -> None:
+        """Start what people do, at the beginning or after `hush`."""
+        self._loops = [asyncio.ensure_future(loop) for group in self.groups for loop in self._deeds.of(group)]
 
-    def behind(self) -> list[str]:
-        """Who does not hold what is committed by now."""
+    async def hush(self) -> None:
+        """Stop what people do. Sends that are in flight go on."""
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        self._loops = []
+
+    async def caught_up(self, within_s: float, among: Among = _everybody) -> float:
+        """Return how long it took until everybody held what was committed at the moment of asking. inf: not in time."""
+        wanted = {group.chat: self.ledger.heads[group.chat] for group in self.groups}
+        return await self._until(lambda: not any(self._lacking(wanted, among)), within_s)
+
+    def behind(self, among: Among = _everybody) -> list[str]:
+        """Name the devices that do not hold what is committed by now."""
+        heads = self.ledger.heads
         return [
-            f"{each.user}/{each.name} is at {each.positions.get(group.chat, 0)} of {self.ledger.heads[group.chat]}"
-            for group in self.groups
-            for each in group.everyone()
-            if not self._has(each, group.chat, self.ledger.heads[group.chat])
+            f"{each.user}/{each.name} is at {each.positions.get(chat, 0)} of {heads[chat]}"
+            for chat, each in self._lacking(heads, among)
         ]
 
     async def sent_more(self, count: int, within_s: float = _GO_ON_WITHIN_S) -> None:
@@ -105,7 +121,7 @@ class Load:
 
     async def settle(self, quiet_within_s: float) -> None:
         """Nobody says anything new; what is under way arrives; then what is missing is lost."""
-        await self._hush()
+        await self.hush()
         await self._until(self._is_settled, quiet_within_s)
         await self.caught_up(quiet_within_s)
         await asyncio.sleep(_STILL_S)
@@ -152,11 +168,16 @@ class Load:
         if await self._until(lambda: all(device.is_live for device in devices), _LIVE_WITHIN_S) == inf:
             raise TimeoutError("Not everybody came to be connected in time.")
 
-    def _holds(self, group: Group, up_to: int) -> bool:
-        return all(self._has(each, group.chat, up_to) for each in group.everyone())
-
-    def _has(self, each: LightDevice | Speaker, chat: str, up_to: int) -> bool:
-        return each.positions.get(chat, 0) >= min(up_to, self.ledger.must_hold(chat, each.user))
+    def _lacking(
+        self, wanted: Mapping[str, int], among: Among
+    ) -> Iterator[tuple[str, LightDevice | Speaker]]:
+        """Yield the devices that do not hold a chat up to where it is wanted, or as far as their user may see it."""
+        for group in self.groups:
+            chat = group.chat
+            for each in group.everyone():
+                up_to = min(wanted[chat], self.ledger.must_hold(chat, each.user))
+                if each.positions.get(chat, 0) < up_to and among(chat, each.user):
+                    yield chat, each
 
     def _is_settled(self) -> bool:
         return all(speaker.pending == 0 for speaker in self.speakers()) and not any(
@@ -167,12 +188,6 @@ class Load:
         users = [user for group in self.groups for user in group.members]
         for some in range(0, len(users), _AT_ONCE):
             await asyncio.gather(*(self._deeds.list_rows(user) for user in users[some : some + _AT_ONCE]))
-
-    async def _hush(self) -> None:
-        for loop in self._loops:
-            loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
-        self._loops = []
 
     async def _until(self, holds: Callable[[], bool], within_s: float) -> float:
         began = time.monotonic()

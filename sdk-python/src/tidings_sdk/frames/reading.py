@@ -97,7 +97,9 @@ class HistoryPage(Body, frozen=True, kw_only=True):
 class ChatRow(Body, frozen=True, kw_only=True):
     """A row of the chat list: a chat that the device did not know, or whose row has changed.
 
-    `members`: a few of the others; of a direct chat the other one.
+    `members`: a few of the others; of a direct chat the other one. `last`: the sequence of the newest message, which
+    `by`, `preview` and `state` describe; 0 if there is none. `preview` is empty unless `state` is `there`: a message
+    that expires is `ephemeral`, then `expired`.
     """
 
     chat: str
@@ -109,6 +111,8 @@ class ChatRow(Body, frozen=True, kw_only=True):
     at: int | None = None
     by: str | None = None
     preview: str | None = None
+    last: int = 0
+    state: str = "there"
     is_muted: bool = False
     is_pinned: bool = False
     is_archived: bool = False

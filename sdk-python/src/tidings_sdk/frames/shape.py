@@ -12,7 +12,10 @@ class Done(Body, frozen=True, kw_only=True):
 
 
 class ErrorBody(Body, frozen=True, kw_only=True):
-    """What went wrong. `retryable`: the same request can succeed later, after `retry_after_ms` if it is given."""
+    """What went wrong. `retryable`: the same request can succeed later, after `retry_after_ms` if it is given.
+
+    `docs`: the path of a page about `code` at the REST API of the same installation.
+    """
 
     code: str
     message: str

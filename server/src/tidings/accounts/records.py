@@ -17,6 +17,9 @@ ChallengeId = NewType("ChallengeId", str)
 type LastSeen = Literal["members", "nobody"]
 """Who may see whether a user is there and when he last was: those with whom he shares a chat, or nobody."""
 
+type PhoneSearch = Literal["everyone", "nobody"]
+"""Who of the tenant finds a user by their phone number, or adds them to a group by it: the user's own choice."""
+
 
 class User(Struct, frozen=True, kw_only=True):
     """`sessions_epoch` goes up when all sessions are ended; a session of an earlier one is over.
@@ -30,6 +33,7 @@ class User(Struct, frozen=True, kw_only=True):
     display_name: str | None = None
     avatar_uri: str | None = None
     last_seen: LastSeen = "members"
+    phone_search: PhoneSearch = "everyone"
     sessions_epoch: int = 0
     not_before_ms: int | None = None
     suspended_at_ms: int | None = None
@@ -43,6 +47,7 @@ class ProfileChange(Struct, frozen=True, kw_only=True):
     display_name: str | UnsetType | None = UNSET
     avatar_uri: str | UnsetType | None = UNSET
     last_seen: LastSeen | UnsetType | None = UNSET
+    phone_search: PhoneSearch | UnsetType | None = UNSET
 
 
 class Device(Struct, frozen=True, kw_only=True):

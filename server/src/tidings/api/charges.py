@@ -4,13 +4,13 @@ The weights follow what the tables are asked for; `docs/explanation/rate-limits.
 """
 
 from tidings.api.door import limited
-from tidings.api.ports import Limits
+from tidings.api.ports import Allowance, Limits
 from tidings.kernel.ids import TenantId, UserId
 
 _MEMBERS_PER_TOKEN = 4
 _RECIPIENTS_PER_TOKEN = 100
 _TOKENS_PER_NUMBER = 20
-"""For each phone number that is looked for: nobody should be able to try a country's numbers one by one."""
+"""For each phone number that is looked up: nobody should be able to try a country's numbers one by one."""
 
 
 async def charge_members(limits: Limits, tenant: TenantId, user: UserId, count: int) -> None:
@@ -23,14 +23,22 @@ async def charge_recipients(limits: Limits, tenant: TenantId, count: int) -> Non
     await _charge(limits, tenant, None, count // _RECIPIENTS_PER_TOKEN)
 
 
-async def charge_numbers(limits: Limits, tenant: TenantId, user: UserId, count: int) -> None:
-    """The same for phone numbers that a user looks for."""
-    await _charge(limits, tenant, user, count * _TOKENS_PER_NUMBER)
+async def charge_number(limits: Limits, tenant: TenantId, user: UserId) -> None:
+    """Charge a user for one phone number that they look up. Raises `rate_limited`, before anything is looked up."""
+    _refuse(await limits.charge_look_up(tenant, user, _TOKENS_PER_NUMBER))
+
+
+async def count_new_chat(limits: Limits, tenant: TenantId, user: UserId) -> None:
+    """Count a chat against the number that a user may create in a day; raise `rate_limited` when there is none left."""
+    _refuse(await limits.admit_chat(tenant, user))
 
 
 async def _charge(limits: Limits, tenant: TenantId, user: UserId | None, tokens: int) -> None:
     if tokens == 0:
         return
-    allowance = await limits.charge(tenant, user, tokens)
+    _refuse(await limits.charge(tenant, user, tokens))
+
+
+def _refuse(allowance: Allowance | None) -> None:
     if allowance is not None and not allowance.is_allowed:
         raise limited(allowance)

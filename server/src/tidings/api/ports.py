@@ -63,6 +63,17 @@ class Limits(Protocol):
         """Take `tokens` for what a request costs beyond the request itself, from the tenant and from `user`."""
         ...
 
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance | None:
+        """Count a chat that `user` is about to create."""
+        ...
+
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance | None:
+        """Charge a phone number that `user` looks up: `tokens` as `charge` does, and one from the user's daily bucket.
+
+        Takes from all buckets or from none.
+        """
+        ...
+
 
 class Exchange(Protocol):
     def answered(self, route: str, status: int, /) -> None:
@@ -84,6 +95,12 @@ class NoLimits:
         del address, principal, user
 
     async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> None:
+        del tenant, user, tokens
+
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> None:
+        del tenant, user
+
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> None:
         del tenant, user, tokens
 
 

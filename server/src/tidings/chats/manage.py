@@ -32,6 +32,14 @@ JOINED_AT_ONCE = 96
 """A transaction takes 100 items: the entry, its key, the chat's row, and these."""
 
 
+type Admit = Callable[[], Awaitable[None]]
+"""Called before a chat is created, and not for one that exists. Raises to refuse it."""
+
+
+async def _anyway() -> None:
+    """Admit every chat."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks, and the key that makes a repeat of it a repeat. `after` as with a message."""
@@ -51,13 +59,16 @@ class Manage:
         self._appends = appends
         self._max_members = max_members
 
-    async def direct(self, tenant: TenantId, user: UserId, other: UserId) -> ChatKey:
+    async def direct(
+        self, tenant: TenantId, user: UserId, other: UserId, *, admit: Admit = _anyway
+    ) -> ChatKey:
         """Return the chat of these two, and create it if it does not exist. Either may ask, any number of times."""
         if user == other:
             raise TidingsError(Code.REQUEST_INVALID, "A direct chat has two people in it.")
         key = direct_chat(tenant, user, other)
         if await self._rows.chat(key) is not None:
             return key  # one read; the transaction below is charged for its six items even if it writes none
+        await admit()
         members = [rules.joined(who, None, Role.MEMBER, 1) for who in sorted((user, other))]
         chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
         draft = _draft(Kind.CREATE, Caller(user, ClientKey("create")), members, b"direct")
@@ -67,12 +78,20 @@ class Manage:
         return key
 
     async def group(
-        self, tenant: TenantId, caller: Caller, name: str, others: Iterable[UserId] = ()
+        self,
+        tenant: TenantId,
+        caller: Caller,
+        name: str,
+        others: Iterable[UserId] = (),
+        *,
+        admit: Admit = _anyway,
     ) -> ChatKey:
-        """A new group with the caller as its owner. A repeat finds the first one and goes on where it stopped."""
+        """Create a group with the caller as its owner. A repeat finds the first one and goes on where it stopped."""
         key = group_chat(tenant, caller.user, caller.client_key)
         users = [user for user in dict.fromkeys(others) if user != caller.user]
         self._refuse_full(1 + len(users))
+        if await self._rows.chat(key) is None:
+            await admit()
         first, rest = users[: JOINED_AT_ONCE - 1], users[JOINED_AT_ONCE - 1 :]
         members = [rules.joined(caller.user, None, Role.OWNER, 1)]
         members += [rules.joined(user, None, Role.MEMBER, 1) for user in first]
@@ -86,6 +105,10 @@ class Manage:
         for start in range(0, len(rest), JOINED_AT_ONCE):
             await self.add(key, caller.part(start), rest[start : start + JOINED_AT_ONCE])
         return key
+
+    async def check_may_add(self, chat: ChatKey, caller: Caller) -> None:
+        """Raise what `add` would raise for a caller who may not add members. `add` checks again when it commits."""
+        await self._try(chat, caller, partial(self._refuse, chat, caller, Action.ADD_MEMBERS))
 
     async def add(self, chat: ChatKey, caller: Caller, users: Sequence[UserId]) -> None:
         """Let users in; those who are members already are left alone. Many go in several steps."""

@@ -44,8 +44,9 @@ class Plan(NamedTuple):
     keeps: Mapping[UserId, tuple[Entry, ...]] = {}
 
     @property
-    def people(self) -> set[Person]:
-        return {(self.chat.tenant, span.user) for leg in self.legs for span in leg.spans}
+    def people(self) -> Sequence[Person]:
+        """Return each user once, in the order of the spans, so that a simulated run does not depend on hashes."""
+        return tuple(dict.fromkeys((self.chat.tenant, span.user) for leg in self.legs for span in leg.spans))
 
 
 def plan_small(

@@ -1,23 +1,28 @@
-"""Looks after jobs that are due: what stands still is published again, what is over is taken from the queue.
+"""Looks after jobs that are due: publishes chunks again whose events were lost, takes finished jobs from the queue.
 
-Any number of processes may do it: who moves a job to its next time is the one who looks after it this time. One that
-dies then is not missed; the job comes up again at that time.
+Any number of processes may do it: the one that moves a job to its next time looks after it this time. If that process
+dies right after, nothing is missed: the job comes up again at its next time.
 """
 
 import asyncio
+from collections.abc import Collection
 
 from tidings.jobs import rules
-from tidings.jobs.model import Due, JobState
-from tidings.jobs.ports import Chunks, DueStore, JobStore
+from tidings.jobs.model import Done, Due, Job, JobState
+from tidings.jobs.ports import Chunks, Consumers, DueStore, JobStore
 from tidings.jobs.track import refs
 from tidings.kernel.clock import Clock
+from tidings.kernel.fences import ConsumersAwayError
 
 
 class LookAfter:
-    def __init__(self, store: JobStore, due: DueStore, chunks: Chunks, clock: Clock) -> None:
+    def __init__(
+        self, store: JobStore, due: DueStore, chunks: Chunks, consumers: Consumers, clock: Clock
+    ) -> None:
         self._store = store
         self._due = due
         self._chunks = chunks
+        self._consumers = consumers
         self._clock = clock
 
     async def run(self, every_s: float) -> None:
@@ -38,6 +43,21 @@ class LookAfter:
             # a job that is resumed is put there again
             await self._due.dequeue(due)
             return
+        is_stuck = rules.is_stuck(due, len(done))
+        found = await self._silence(job, due, done) if is_stuck else rules.Silence((), due.fences)
         later = rules.look_again(due, len(done), self._clock.now_ms())
-        if await self._due.reschedule(due, later) and rules.is_stuck(due, len(done)):
-            self._chunks.publish(refs(job, rules.missing(job, done)))
+        if await self._due.reschedule(due, later._replace(fences=found.fences)) and found.lost:
+            self._chunks.publish(found.lost)
+
+    async def _silence(self, job: Job, due: Due, done: Collection[Done]) -> rules.Silence:
+        """Find the chunks that the consumers have passed and that nobody has done."""
+        missing = refs(job, rules.missing(job, done))
+        if not rules.has_begun(job, due):
+            return rules.Silence(missing, ())
+        try:
+            reached = await self._consumers.reached(missing)
+        except ConsumersAwayError:
+            return rules.Silence((), due.fences)  # Kafka would not take the chunks either.
+        # After the offsets: a worker that has committed past a fence marked its chunks before.
+        done = await self._store.done(job.tenant, job.id)
+        return rules.silence(refs(job, rules.missing(job, done)), reached, due.fences)

@@ -5,6 +5,7 @@ from typing import NamedTuple, NewType
 
 from msgspec import Struct
 
+from tidings.kernel.fences import Fence
 from tidings.kernel.ids import TenantId, UserId
 
 JobId = NewType("JobId", str)
@@ -77,13 +78,18 @@ class Done(Struct, frozen=True, kw_only=True):
 
 
 class Due(NamedTuple):
-    """A job that is looked after at `at_ms`. `seen`: so many chunks were done the last time; `tries` without progress."""
+    """A job that is looked after at `at_ms`. `seen`: so many chunks were done the last time; `tries` without progress.
+
+    `fences`: the ends of the partitions behind whose lag its missing chunks may wait. They are stored, because the
+    next look may be another process's.
+    """
 
     tenant: TenantId
     job: JobId
     at_ms: int
     seen: int = 0
     tries: int = 0
+    fences: tuple[Fence, ...] = ()
 
 
 class Progress(Struct, frozen=True, kw_only=True):

@@ -1,9 +1,10 @@
 """What jobs ask of the world. Each method says what it guarantees."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from tidings.jobs.model import ChunkRef, Done, Due, Job, JobId, JobState
+from tidings.kernel.fences import Reached
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -61,4 +62,10 @@ class DueStore(Protocol):
 class Chunks(Protocol):
     def publish(self, refs: Collection[ChunkRef]) -> None:
         """To the workers, without an answer: what gets lost is found by those who look after what is due."""
+        ...
+
+
+class Consumers(Protocol):
+    async def reached(self, refs: Collection[ChunkRef], /) -> Mapping[ChunkRef, Reached]:
+        """Ask for the partition that each chunk is published to. Raises `ConsumersAwayError`."""
         ...

@@ -1,9 +1,11 @@
 """How far a job is, what is missing, what may be wanted of it. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
-from tidings.jobs.model import Done, Due, Job, JobState, Progress
+from tidings.jobs.model import ChunkRef, Done, Due, Job, JobState, Progress
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.fences import Fence, Reached, explained_by_lag, fence_at
 
 RATE_OVER_MS = 10_000
 FIRST_LOOK_MS = 5_000
@@ -67,5 +69,38 @@ def look_again(due: Due, chunks_done: int, now_ms: int) -> Due:
 
 
 def is_stuck(due: Due, chunks_done: int) -> bool:
-    """Nothing was done since the last look: the events may be lost."""
+    """Tell whether no chunk was done since the last look: the events may be lost, or wait behind others."""
     return chunks_done <= due.seen
+
+
+def has_begun(job: Job, due: Due) -> bool:
+    """Tell whether the job's chunks were published before this look. A job that starts later comes up at its start."""
+    return due.at_ms > job.starts_ms
+
+
+class Silence(NamedTuple):
+    """Chunks that no lag explains, and the fences of the others."""
+
+    lost: Sequence[ChunkRef]
+    fences: tuple[Fence, ...]
+
+
+def silence(
+    missing: Collection[ChunkRef], reached: Mapping[ChunkRef, Reached], fences: Collection[Fence]
+) -> Silence:
+    """Judge chunks that are not done, in partitions that are known.
+
+    A fence stays until it is passed. Chunks behind a passed one are to be published again; that partition's next
+    fence is noted at the next look, above what is published now.
+    """
+    noted = {fence.partition: fence for fence in fences}
+    lost, kept = [], set[Fence]()
+    for ref in missing:
+        if (place := reached.get(ref)) is None:
+            continue
+        fence = noted.get(place.partition, fence_at(place))
+        if explained_by_lag(fence, place):
+            kept.add(fence)
+        else:
+            lost.append(ref)
+    return Silence(lost, tuple(sorted(kept)))

@@ -1,13 +1,11 @@
 """The one error type and its closed set of codes.
 
 The same codes appear on the command line, in REST problems and in socket frames;
-`docs/reference/errors.md` has a section for each, which a test checks.
+`docs/reference/errors.md` has a section for each, which a test checks. The REST API serves a page for each.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
-
-DOCS = "docs/reference/errors.md"
 
 
 class Code(StrEnum):
@@ -106,4 +104,5 @@ class TidingsError(Exception):
 
     @property
     def docs(self) -> str:
-        return f"{DOCS}#{self.code}"
+        """The path of the code's page at the REST API."""
+        return f"/errors/{self.code}"

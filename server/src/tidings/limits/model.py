@@ -16,6 +16,8 @@ class Kind(StrEnum):
     TENANT = "tenant"
     USER = "user"
     ADDRESS = "address"
+    CHAT_USER = "chat_user"
+    """Chats that a user creates."""
     CODE_ADDRESS = "code_address"
     """One-time codes requested from an address."""
     CODE_NETWORK = "code_network"
@@ -31,6 +33,8 @@ class Kind(StrEnum):
     """One-time codes of all tenants."""
     REDEEM_ADDRESS = "redeem_address"
     """Tries to log in with a code."""
+    PHONE_SEARCH = "phone_search"
+    """Phone numbers that a user looks up."""
 
 
 class Policy(Struct, frozen=True, kw_only=True):

@@ -15,11 +15,12 @@ from itertools import batched
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.fences import ConsumersAwayError, Reached, explained_by_lag, fence_at
 from tidings.kernel.ids import ChatKey
 from tidings.kernel.pauses import NO_PAUSES, Pauses
 from tidings.relay import rules
 from tidings.relay.backlog import Backlog, Behind
-from tidings.relay.model import Fence, Reached, ShardId
+from tidings.relay.model import ShardId
 from tidings.relay.ports import AwayError, Consumers, Log, Marks, Outbox
 
 _LOOK_AGAIN_S, _LOOK_LATEST_S = 1.0, 10.0
@@ -96,7 +97,7 @@ class Audit:
     async def _reached(self, due: set[ChatKey]) -> Mapping[ChatKey, Reached]:
         try:
             return await self.consumers.reached(due) if due else {}
-        except AwayError:
+        except ConsumersAwayError:
             return {}  # then nothing can be published either
 
     async def _begin_marks(self, unmarked: Sequence[Behind]) -> None:
@@ -121,8 +122,8 @@ class Audit:
         if place is None:
             return False
         if behind.fence is None:
-            behind.fence = Fence(place.partition, place.end)
-        return not rules.explained_by_lag(behind.fence, place)
+            behind.fence = fence_at(place)
+        return not explained_by_lag(behind.fence, place)
 
     async def _republish(
         self, silent: Sequence[tuple[Backlog, Behind]], marks: Mapping[ChatKey, int]

@@ -7,8 +7,9 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tidings.kernel.fences import Fence
 from tidings.kernel.ids import ChatKey
-from tidings.relay.model import Committed, Fence, Record
+from tidings.relay.model import Committed, Record
 
 POINTS_PER_CHAT = 64
 """Past that, what follows of a chat is one range: a busy chat that is stuck takes no more room."""

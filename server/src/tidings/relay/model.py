@@ -37,6 +37,7 @@ class Record(NamedTuple):
     number: str
     at_ms: int | None
     news: Committed | Expired | None
+    size_bytes: int = 0
 
 
 class Page(NamedTuple):
@@ -60,18 +61,3 @@ class Lease(Struct, frozen=True, kw_only=True):
     @property
     def is_finished(self) -> bool:
         return self.checkpoint == END
-
-
-class Reached(NamedTuple):
-    """Of one partition of the topic: where its log ends, and up to where its consumers have handled it."""
-
-    partition: int
-    end: int
-    committed: int
-
-
-class Fence(NamedTuple):
-    """What was published by then lies below this offset."""
-
-    partition: int
-    offset: int

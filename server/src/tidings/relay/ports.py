@@ -3,9 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from tidings.kernel.fences import Fence, Reached
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.relay.model import Expired, Fence, Lease, Page, Reached, Shard, ShardId
+from tidings.relay.model import Expired, Lease, Page, Shard, ShardId
 from tidings.routing.model import Answers
 
 
@@ -71,7 +72,7 @@ class Marks(Protocol):
 
 class Consumers(Protocol):
     async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:
-        """Of the partition that each chat's events go to. Raises `AwayError`."""
+        """Ask for the partition that each chat's events go to. Raises `ConsumersAwayError`."""
         ...
 
 

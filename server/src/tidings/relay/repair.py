@@ -7,9 +7,9 @@ at any time, beside everything else, and any number of times: what is not behind
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from tidings.kernel.fences import Fence
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.relay.model import Fence
 
 
 class Mended(NamedTuple):

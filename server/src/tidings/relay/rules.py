@@ -1,11 +1,11 @@
-"""What the relay decides, purely: which shards may be begun, which lease to claim, whether lag explains a silence."""
+"""What the relay decides, purely: which shards may be begun, which lease to claim."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from zlib import crc32
 
 from tidings.chats.model import Interval
-from tidings.relay.model import Fence, Lease, Reached, Shard, ShardId
+from tidings.relay.model import Lease, Shard, ShardId
 
 type LeaseOf = Mapping[ShardId, Lease]
 
@@ -51,16 +51,6 @@ def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collectio
     if most < mine + 2:
         return None
     return next(shard for shard, holder in holders.items() if holder == busiest)
-
-
-def explained_by_lag(fence: Fence, reached: Reached) -> bool:
-    """Whether the entry's event may still lie in the log, unhandled, below the fence.
-
-    A log that ends below its fence was lost and made anew: it explains nothing. Nor does one with other partitions.
-    """
-    if fence.partition != reached.partition or reached.end < fence.offset:
-        return False
-    return reached.committed < fence.offset
 
 
 def came_to(intervals: Sequence[Interval], had: int, head: int) -> int:

@@ -17,6 +17,7 @@ from tidings.relay.leasing import Leasing
 from tidings.relay.model import END, Expired, Lease, Page, Shard, ShardId
 from tidings.relay.ports import AwayError, Feed, Outbox
 from tidings.relay.reading import Pace, Reading
+from tidings.relay.sizes import LogSizes
 
 _log = logging.getLogger(__name__)
 
@@ -79,6 +80,7 @@ class Relay:
     pace: Pace = field(default_factory=Pace)
     pauses: Pauses = NO_PAUSES
     counts: Counts = field(default_factory=Counts)
+    sizes: LogSizes = field(default_factory=LogSizes)
     lag_s: float = 0.0
     """How old the last record is that was read, of the shard that is furthest behind; 0 at its end."""
     unhandled_s: float = 0.0
@@ -208,6 +210,7 @@ class Relay:
         work = self._works[shard]
         work.backlog.take(page.records, self.clock.monotonic())
         self.counts.read += len(page.records)
+        self.sizes.note(page.records)
         at_ms = page.records[-1].at_ms
         work.lag_s = 0.0 if at_ms is None else max(0.0, (self.clock.now_ms() - at_ms) / 1000)
         while len(work.backlog) >= self.times.max_waiting:  # noqa: ASYNC110 - the audit makes room, round by round

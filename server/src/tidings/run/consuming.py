@@ -1,10 +1,16 @@
-"""What a process that consumes tells of its consumer: to the health page, and as metrics."""
+"""Consumers of a process: their health and metrics, and how far a group is, asked from outside."""
 
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import asynccontextmanager
 from datetime import datetime
 
 from tidings.platform.kafka.consumer import Consumer
+from tidings.platform.kafka.consumers import KafkaConsumers
 from tidings.platform.lifecycle.health import Health
 from tidings.platform.telemetry.metrics import Metrics
+from tidings.run.held import Held
+from tidings.run.options import kafka_connection
+from tidings.run.settings import Settings
 
 
 def health_of[T](consumer: Consumer[T] | None, since: datetime) -> Health | None:
@@ -26,3 +32,19 @@ def export[T](metrics: Metrics, consumer: Consumer[T], process: str, what: str) 
     )
     failing = "Partitions that wait for something that fails."
     metrics.gauge(f"{process}_paused_partitions", failing).set_function(lambda: len(consumer.paused()))
+
+
+def progress[K: Hashable](
+    settings: Settings, *, topic: str, group: str, key_of: Callable[[K], bytes]
+) -> Held[KafkaConsumers[K]]:
+    """Ask the brokers how far a group is, also for partitions that other processes consume."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[KafkaConsumers[K]]:
+        made = KafkaConsumers(kafka_connection(settings), topic=topic, group=group, key_of=key_of)
+        try:
+            yield made
+        finally:
+            made.close()
+
+    return Held("consumers", opened)

@@ -8,7 +8,7 @@ from tidings.broadcasts.ports import Snapshots
 from tidings.broadcasts.store import DynamoProfiles, NoSnapshots, RedisSnapshots
 from tidings.gateway.ports import InboxCases
 from tidings.jobs.look_after import LookAfter
-from tidings.jobs.ports import Chunks
+from tidings.jobs.ports import Chunks, Consumers
 from tidings.jobs.store import KEPT_DAYS, DynamoDue, DynamoJobs
 from tidings.jobs.track import Track
 from tidings.kernel.clock import Clock
@@ -59,7 +59,6 @@ class NoticeCases:
     prove: Prove
     track: Track
     work: ChunkWork
-    look_after: LookAfter
     wide: WideCases
 
 
@@ -100,7 +99,6 @@ def join_notices(
         prove=Prove(recall, at.jobs, at.shelf),
         track=track,
         work=_work(at, reader, told, broadcast, clock),
-        look_after=LookAfter(at.jobs, at.due, chunks, clock),
         wide=wide,
     )
 
@@ -172,6 +170,11 @@ def join_serving(
         jobs_kept_days=settings.jobs_kept_days,
     )
     return cases, live
+
+
+def join_look_after(client: Client, clock: Clock, chunks: Chunks, consumers: Consumers) -> LookAfter:
+    """For a process that works: the others publish chunks, and never a second time."""
+    return LookAfter(DynamoJobs(client), DynamoDue(client), chunks, consumers, clock)
 
 
 def inbox_cases(cases: NoticeCases) -> InboxCases:

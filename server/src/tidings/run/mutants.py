@@ -3,7 +3,7 @@
 Each is put on at the start of a process, over the place where the promise is kept; nothing else knows of them.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from itertools import count
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ from tidings.messages.store import log
 from tidings.messages.view import View
 from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import Client
+from tidings.routing import store as routing_store
+from tidings.routing.model import Answers
 from tidings.run.installation.watch import WatchedEpoch
 from tidings.run.notice_mutants import NOTICE_MUTANTS
 from tidings.tables.patterns import delivery as delivery_patterns
@@ -183,6 +185,16 @@ def believes_rows() -> None:
     Settling.__init__ = init  # type: ignore[method-assign]
 
 
+def takes_silence_for_absence() -> None:
+    """A key whose shard of Redis does not answer counts as a key that is not there."""
+    honest = routing_store._each  # noqa: SLF001 - that is the place
+
+    async def each(call: Callable[[Any], Awaitable[Any]], keys: Sequence[Any]) -> Answers[Any, Any]:
+        return Answers((await honest(call, keys)).found)
+
+    routing_store._each = each  # noqa: SLF001 - see above
+
+
 MUTANTS: Final[dict[str, Callable[[], None]]] = {
     mutant.__name__: mutant
     for mutant in (
@@ -198,5 +210,6 @@ MUTANTS: Final[dict[str, Callable[[], None]]] = {
         appends_what_it_refuses,
         keeps_the_epoch,
         believes_rows,
+        takes_silence_for_absence,
     )
 }

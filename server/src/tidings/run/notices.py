@@ -5,15 +5,17 @@ A process of its own: a send to 100,000 users is minutes of work, and no chat me
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NoReturn, override
 
 from tidings.jobs.look_after import LookAfter
 from tidings.jobs.model import ChunkRef
-from tidings.jobs.store import GROUP, KafkaChunks, decode
+from tidings.jobs.store import GROUP, KafkaChunks, decode, kafka_key
 from tidings.kernel.errors import TidingsError
 from tidings.notices.live import LiveNews
 from tidings.notices.work import ChunkWork
 from tidings.platform.kafka.consumer import Consumer, ConsumerTuning
+from tidings.platform.kafka.consumers import KafkaConsumers
 from tidings.platform.kafka.dead_letters import bury_in
 from tidings.platform.kafka.lane import LaneTuning, Work
 from tidings.platform.kafka.publisher import Publisher
@@ -24,7 +26,7 @@ from tidings.platform.lifecycle.run import Host, run
 from tidings.platform.telemetry import logs
 from tidings.run import consuming, publishing, wiring
 from tidings.run.held import Held
-from tidings.run.inboxes import join_serving
+from tidings.run.inboxes import join_look_after, join_serving
 from tidings.run.options import kafka_connection, otlp_headers, process_options, refuse_faulty
 from tidings.run.settings import Settings
 from tidings.topics.declaration import NOTICES, NOTICES_DEAD
@@ -47,7 +49,16 @@ def run_notices(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     publisher = publishing.publisher(settings, host)
-    return [*engines.components, publisher, Working(settings, host, engines, publisher)]
+    group = consuming.progress(settings, topic=NOTICES.name, group=GROUP, key_of=kafka_key)
+    return [*engines.components, publisher, group, Working(settings, host, engines, Lines(publisher, group))]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The process's lines to Kafka, besides its consumer."""
+
+    publisher: Held[Publisher]
+    group: Held[KafkaConsumers[ChunkRef]]
 
 
 class Working(Component):
@@ -55,13 +66,11 @@ class Working(Component):
 
     name = "notices"
 
-    def __init__(
-        self, settings: Settings, host: Host, engines: wiring.Engines, publisher: Held[Publisher]
-    ) -> None:
+    def __init__(self, settings: Settings, host: Host, engines: wiring.Engines, lines: Lines) -> None:
         self._settings = settings
         self._host = host
         self._engines = engines
-        self._publisher = publisher
+        self._lines = lines
         self._since = host.clock.now()
         self._consumer: Consumer[ChunkRef] | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -70,12 +79,11 @@ class Working(Component):
 
     @override
     async def start(self) -> None:
-        publisher, spawn = self._publisher.it, self._host.tasks.spawn
+        publisher, spawn = self._lines.publisher.it, self._host.tasks.spawn
         client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
-        redis = self._engines.redis.it
-        cases, self._live = join_serving(
-            client, keys, clock, KafkaChunks(publisher), redis, settings=self._settings.notices
-        )
+        redis, chunks = self._engines.redis.it, KafkaChunks(publisher)
+        cases, self._live = join_serving(client, keys, clock, chunks, redis, settings=self._settings.notices)
+        jobs = join_look_after(client, clock, chunks, self._lines.group.it)
         work = Work(decode, Handler(cases.work), bury_in(publisher, NOTICES_DEAD.name))
         consumer = Consumer(
             kafka_connection(self._settings), work, group=GROUP, topics=[NOTICES.name], tuning=_TUNING
@@ -83,7 +91,7 @@ class Working(Component):
         consuming.export(self._host.metrics, consumer, "notices", "chunks")
         self._consumer = consumer
         running = spawn("notices", consumer.run(), may_end=True)
-        self._tasks = [running, spawn("jobs due", look_after(cases.look_after))]
+        self._tasks = [running, spawn("jobs due", look_after(jobs))]
 
     @override
     async def stop(self) -> None:

@@ -13,6 +13,7 @@ from tidings.messages.events import kafka_key
 from tidings.messages.store import DynamoReader
 from tidings.platform.dynamo.opening import open_streams
 from tidings.platform.dynamo.streams import Streams
+from tidings.platform.kafka.consumers import KafkaConsumers
 from tidings.platform.kafka.publisher import Publisher
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.run import Host, run
@@ -23,20 +24,21 @@ from tidings.relay.leasing import Leasing
 from tidings.relay.model import ShardId
 from tidings.relay.reading import Pace
 from tidings.relay.serve import Relay, Times
-from tidings.relay.store import DynamoLeases, KafkaConsumers, StreamFeed
+from tidings.relay.sizes import LogSizes
+from tidings.relay.store import DynamoLeases, StreamFeed
 from tidings.routing.store import RedisMarks
-from tidings.run import publishing, wiring
+from tidings.run import consuming, publishing, wiring
 from tidings.run.delivery import GROUP
 from tidings.run.held import Held
 from tidings.run.options import (
     dynamo_endpoint,
-    kafka_connection,
     otlp_headers,
     process_options,
     refuse_faulty,
 )
 from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
 from tidings.run.settings import Settings
+from tidings.tables.alarms import COLLECTION_BYTES
 from tidings.topics.declaration import MESSAGES
 
 log = logs.get(__name__)
@@ -52,7 +54,7 @@ def run_relay(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: Host) -> Sequence[Component]:
     engines = wiring.engines(settings, host)
     streams = Held("streams", lambda: _streams(settings))
-    consumers = Held("consumers", lambda: _consumers(settings))
+    consumers = consuming.progress(settings, topic=MESSAGES.name, group=GROUP, key_of=kafka_key)
     publisher = publishing.publisher(settings, host)
 
     def joined() -> Relay:
@@ -64,7 +66,7 @@ def compose(settings: Settings, host: Host) -> Sequence[Component]:
 class Beside:
     """What the relay needs beside the engines that every process has."""
 
-    def __init__(self, streams: Streams, consumers: KafkaConsumers, publisher: Publisher) -> None:
+    def __init__(self, streams: Streams, consumers: KafkaConsumers[ChatKey], publisher: Publisher) -> None:
         self.streams = streams
         self.consumers = consumers
         self.publisher = publisher
@@ -95,6 +97,7 @@ def join(settings: Settings, host: Host, engines: wiring.Engines, beside: Beside
         times=Times(lease_s=given.lease_s, discover_s=given.discover_s, max_waiting=given.max_waiting),
         pace=Pace(busy_s=given.read_every_s, idle_s=given.idle_every_s),
         pauses=host.pauses,
+        sizes=LogSizes(COLLECTION_BYTES, Telling().large),
     )
 
 
@@ -116,6 +119,15 @@ class Telling:
             first=first,
             last=last,
             hint="Look into the dead letters; then run `tidings relay repair` for this chat.",
+        )
+
+    def large(self, chat: ChatKey, size_bytes: int) -> None:
+        log.warning(
+            "the log of a chat is estimated to exceed 8 GB",
+            tenant=chat.tenant,
+            chat=chat.chat,
+            size_bytes=size_bytes,
+            hint="Nothing stops working. See docs/howto/run-the-relay.md.",
         )
 
 
@@ -178,6 +190,8 @@ def export(metrics: Metrics, relay: Relay) -> None:
         ("relay_waiting", "Places in the stream that wait to be handled.", lambda: relay.waiting),
         ("relay_unhandled_seconds", "How long the oldest commit has waited to be handled.",
          lambda: relay.unhandled_s),
+        ("relay_largest_log_bytes", "Estimated size of the longest chat log that was written to.",
+         lambda: relay.sizes.largest_bytes),
     ):  # fmt: skip
         metrics.gauge(name, meaning).set_function(read)
 
@@ -187,12 +201,3 @@ async def _streams(settings: Settings) -> AsyncIterator[Streams]:
     wanted = settings.dynamo
     async with open_streams(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as streams:
         yield streams
-
-
-@asynccontextmanager
-async def _consumers(settings: Settings) -> AsyncIterator[KafkaConsumers]:
-    made = KafkaConsumers(kafka_connection(settings), topic=MESSAGES.name, group=GROUP, key_of=kafka_key)
-    try:
-        yield made
-    finally:
-        made.close()

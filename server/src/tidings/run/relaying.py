@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from tidings.kernel.errors import TidingsError
+from tidings.kernel.fences import Fence
 from tidings.kernel.ids import ChatId, ChatKey, MessageId, TenantId, message_id
 from tidings.messages.events import Committed, encode, kafka_key
 from tidings.messages.model import Entry
@@ -14,7 +15,7 @@ from tidings.messages.store import DynamoReader
 from tidings.platform.kafka.errors import PublishError
 from tidings.platform.kafka.publisher import Publisher
 from tidings.relay import rules
-from tidings.relay.model import Expired, Fence
+from tidings.relay.model import Expired
 from tidings.relay.ports import AwayError
 from tidings.routing.model import Answers, RoutesAwayError
 from tidings.routing.store import RedisMarks

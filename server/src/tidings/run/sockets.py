@@ -13,6 +13,7 @@ from tidings.gateway.hub import HubOptions
 from tidings.gateway.socket.options import ListenOptions, Network, TcpOptions, UpgradeRules
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.origins import Origins
+from tidings.kernel.proxies import UnnamedProxy
 from tidings.run.options import listed_proxies
 from tidings.run.settings.gateway import GatewaySettings
 
@@ -41,6 +42,7 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
         handshake_s=given.handshake_s,
         linger_s=given.linger_s,
         compresses=given.compression == "deflate",
+        unnamed_proxy=UnnamedProxy("gateway.trusted_proxies") if given.trusted_proxies is None else None,
     )
 
 

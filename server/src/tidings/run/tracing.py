@@ -11,14 +11,14 @@ from tidings.chats.store import DynamoRows
 from tidings.chats.store.shelf import DynamoShelf
 from tidings.delivery.store import DynamoLists, DynamoPending, DynamoWatermarks
 from tidings.kernel.clock import Clock
+from tidings.kernel.fences import ConsumersAwayError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages import events
 from tidings.messages.store import DynamoReader
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.opening import open_client
+from tidings.platform.kafka.consumers import KafkaConsumers
 from tidings.platform.redis.client import Redis
-from tidings.relay.ports import AwayError as ConsumersAwayError
-from tidings.relay.store import KafkaConsumers
 from tidings.routing.model import Answers, GatewayId, Route, RoutesAwayError
 from tidings.routing.store import RedisLine, RedisMarks, RedisPresence, RedisRoutes
 from tidings.run.chat_lists import join_settling

@@ -32,8 +32,7 @@ class Alarm:
 
 
 def alarms(table: Table) -> tuple[Alarm, ...]:
-    collection = () if table.sort is None else (_COLLECTION,)
-    return (*_consumed(table), *_THROTTLED, _LATENCY, *collection)
+    return (*_consumed(table), *_THROTTLED, _LATENCY, *_collections(table))
 
 
 def _consumed(table: Table) -> tuple[Alarm, ...]:
@@ -55,12 +54,20 @@ _THROTTLED = tuple(
     Alarm(f"{kind}ThrottleEvents", "Sum", 0, "table", "any throttled request") for kind in ("Read", "Write")
 )
 _LATENCY = Alarm("SuccessfulRequestLatency", "p99", LATENCY_P99_MS, "operation", "slower than 100 ms")
-_COLLECTION = Alarm(
-    "ItemCollectionBytes",
-    "Maximum",
-    COLLECTION_BYTES,
-    "partition key",
-    "a partition key that holds more than 8 GB. AWS has no metric for this, and without a local index no limit "
-    "either; it is a sign of a chat to look at",
-    Source.TIDINGS,
-)
+
+
+def _collections(table: Table) -> tuple[Alarm, ...]:
+    """One for each metric that measures a collection without a bound. Bounded collections need none."""
+    metrics = dict.fromkeys(item.growth.measured_by for item in table.items if item.growth.most is None)
+    return tuple(
+        Alarm(
+            metric,
+            "Maximum",
+            COLLECTION_BYTES,
+            "installation",
+            "a chat whose log is about to hold more than 8 GB. Without a local index DynamoDB has no limit here; "
+            "the relay logs which chat it is",
+            Source.TIDINGS,
+        )
+        for metric in metrics
+    )

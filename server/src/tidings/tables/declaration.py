@@ -6,6 +6,7 @@ A change of a key or an index here is a decision (docs/adr), and `tables apply` 
 from tidings.tables.items import accounts, chat, inbox
 from tidings.tables.model import (
     Backup,
+    Growth,
     Index,
     Key,
     KeyType,
@@ -70,6 +71,7 @@ USERS = Table(
             units=Units(5, 5),
             why="Users by phone number, to look at. Only `user_id` is needed, and keys are always projected. "
             "Login does not read it: a number's claim, read strongly, says whose it is.",
+            growth=Growth("one user for each number", 1),
         ),
     ),
     backup=Backup.CRITICAL,
@@ -103,6 +105,7 @@ CHAT_MEMBERSHIPS = Table(
             units=Units(5, 5),
             why="All chats of a user from the authority on membership: for support, export and erasure, and to "
             "build chat-list rows again. The chat list itself reads `delivery_state`.",
+            growth=Growth("planned: 100,000 chats of a user", chat.CHATS_OF_A_USER),
         ),
     ),
     backup=Backup.CRITICAL,
@@ -133,6 +136,7 @@ SESSIONS = Table(
             projection=Projection.ALL,
             units=Units(5, 5),
             why="Lists a user's devices, to look at and to revoke.",
+            growth=Growth("the oldest ends when there are more than `accounts.sessions_per_user`", 1_000),
         ),
     ),
     ttl=Ttl("ttl", "until the session expires"),

@@ -53,3 +53,4 @@ SOME_MEMBERS = 7  # of a chat, for its line in a chat list: five, and room for a
 LIVE_BROADCASTS = 1000
 CATEGORIES = 50
 CHUNK_USERS = 100
+CHUNK_PARTITIONS = 96  # of the topic `notices` at its largest

@@ -80,6 +80,21 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Growth:
+    """How many items can share a partition key: `most`, or no bound at all.
+
+    A collection without a bound names the metric that measures it, and gets an alarm on it (`alarms.py`).
+    """
+
+    why: str
+    most: int | None = None
+    measured_by: str = ""
+
+
+ALONE = Growth("one item for each key", 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """A global secondary index. `units` only matter while its table is provisioned."""
 
@@ -89,6 +104,7 @@ class Index:
     projection: Projection
     units: Units
     why: str
+    growth: Growth
     sort: Key | None = None
 
     @property
@@ -98,7 +114,10 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A kind of item: how its key is spelled, what it may hold, how large it can become."""
+    """A kind of item: how its key is spelled, what it may hold, how large it can become.
+
+    `growth` says how many of them share a partition key; more than one only where the table has a sort key.
+    """
 
     name: str
     partition: KeyTemplate
@@ -106,6 +125,7 @@ class Item:
     attributes: Attributes
     max_bytes: int
     holds: str
+    growth: Growth = ALONE
 
 
 @dataclass(frozen=True, slots=True)

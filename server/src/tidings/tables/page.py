@@ -11,6 +11,7 @@ from tidings.tables.diff import show_keys, show_units
 from tidings.tables.model import (
     DAILY_BACKUPS_KEPT_DAYS,
     PITR_DAYS,
+    Growth,
     Index,
     Item,
     Table,
@@ -113,7 +114,10 @@ def _section(table: Table) -> Iterator[str]:
     yield f"- Stream: {table.stream or 'none'}"
     yield f"- Backup: {table.backup}; deletion protection {'on' if table.is_deletion_protected else 'off'}"
     yield f"- Table class: {table.table_class}"
-    yield from ("", *_grid(("item", "partition key", "sort key", "at most", "holds"), _items(table)))
+    yield from (
+        "",
+        *_grid(("item", "partition key", "sort key", "at most", "for each key", "holds"), _items(table)),
+    )
     if table.indexes:
         head = ("index", "keys", "projection", "capacity", "why")
         yield from ("", *_grid(head, (_index(table, index) for index in table.indexes)))
@@ -125,7 +129,12 @@ def _section(table: Table) -> Iterator[str]:
 def _items(table: Table) -> Iterator[tuple[str, ...]]:
     for item in table.items:
         size = f"{_kilobytes(item.max_bytes)} ({largest_item_bytes(table, item):,} bytes)"
-        yield (item.name, f"`{item.partition.text}`", _sort(item), size, item.holds)
+        yield (item.name, f"`{item.partition.text}`", _sort(item), size, _growth(item.growth), item.holds)
+
+
+def _growth(growth: Growth) -> str:
+    most = f"no bound, measured by `{growth.measured_by}`" if growth.most is None else f"{growth.most:,}"
+    return most if growth.most == 1 else f"{most} ({growth.why})"
 
 
 def _sort(item: Item) -> str:

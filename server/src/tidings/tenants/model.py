@@ -69,7 +69,7 @@ CONTENT: Final = "c"
 PREVIEW: Final = "p"
 
 
-SETTINGS_FORM = 3
+SETTINGS_FORM = 4
 """Goes up when a field comes that an older Tidings must not lose by writing the settings back without it."""
 
 type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
@@ -100,11 +100,13 @@ class Rate(Struct, frozen=True, kw_only=True):
 
 
 class RateOverrides(Struct, frozen=True, kw_only=True):
-    """None: as the installation has it. `user` and `address` are for each of them."""
+    """None: as the installation has it. `user`, `address` and `chat` are for each of them."""
 
     tenant: Rate | None = None
     user: Rate | None = None
     address: Rate | None = None
+    chat: Rate | None = None
+    """Chats that a user creates."""
     code: Rate | None = None
     """One-time codes sent by SMS, of the whole tenant."""
 

@@ -10,6 +10,8 @@ class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
 
     `retryable`: the same request can succeed later, after `retry_after_ms` if it is given.
 
+    `docs`: the path of the page of `code` at the REST API of the same installation.
+
     `code` is stable. A client meets codes that it does not know: then `retryable` tells what to do.
     """
 

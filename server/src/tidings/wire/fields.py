@@ -40,4 +40,5 @@ EntryKind = Literal[
     "create", "message", "edit", "redaction", "reaction", "join", "leave", "role", "rename", "block"
 ]
 EntryState = Literal["there", "redacted", "expired", "unreadable"]
+RowState = Literal[EntryState, "ephemeral"]
 PresenceStatus = Literal["online", "away", "offline"]

@@ -1,14 +1,15 @@
 """Logins, sessions and users over HTTP, on both engines."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 from fixtures.door import NUMBER, wrong
 from fixtures.house import House
-from fixtures.stage import ANNA, BEN, Play, Stage
+from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage
 from msgspec.structs import replace
 
 from tidings.accounts.model import Scope
@@ -17,7 +18,10 @@ from tidings.accounts.store.users import DynamoUsers
 from tidings.api.ports import NoLimits
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
-from tidings.limits.model import Kind
+from tidings.limits.limit import Limiter
+from tidings.limits.local import LocalBuckets
+from tidings.limits.model import Kind, Policy
+from tidings.run.edge.limits import EdgeLimits
 
 DEVICE = {"id": "laptop", "name": "Anna's laptop"}
 RETRY = {"idempotency-key": "drawn-by-chance-0001"}
@@ -145,14 +149,14 @@ def test_a_server_ends_the_sessions_of_its_own_users_only(play: Play) -> None:
 
 
 class Charged(NoLimits):
-    """Notes what is charged beyond the request."""
+    """Notes what is charged for looking up phone numbers."""
 
     def __init__(self) -> None:
-        self.tokens: list[int] = []
+        self.tokens: list[tuple[UserId, int]] = []
 
-    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> None:
-        del tenant, user
-        self.tokens.append(tokens)
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> None:
+        del tenant
+        self.tokens.append((user, tokens))
 
 
 def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: Play) -> None:
@@ -164,7 +168,7 @@ def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: Play) 
         asked = ("POST", "/v1/user-search", {"phone_number": NUMBER})
         found = await anna.ok(*asked)
         assert (found["id"], found["display_name"], found.get("phone")) == (BEN, "Ben", None)
-        assert charged.tokens == [20]
+        assert charged.tokens == [(ANNA, 20)]
 
         unknown = await anna("POST", "/v1/user-search", {"phone_number": NUMBER[:-1]})
         await server.ok("PUT", f"/v1/users/{BEN}/suspension")
@@ -175,6 +179,112 @@ def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: Play) 
         settings = house.door.tenants.settings
         house.door.tenants.settings = replace(settings, has_phone_search=False)
         assert await anna.code(*asked) is Code.FORBIDDEN
+
+    play(scene)
+
+
+async def calls_of(stage: Stage, doing: Awaitable[httpx.Response]) -> tuple[Any, dict[str, float]]:
+    """What an answer tells, and which access patterns it took how often."""
+
+    def booked() -> Counter[str]:
+        return Counter({row.pattern: int(row.value) for row in stage.client.ledger if row.name == "calls"})
+
+    before = booked()
+    response = await doing
+    return told(response), dict(booked() - before)
+
+
+def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(play: Play) -> None:
+    """Also by how often the tables are asked, which takes time that could be measured."""
+
+    async def scene(stage: Stage) -> None:
+        house = House(stage)
+        server, anna, ben = house.server(Scope.USERS), house.user(ANNA), house.user(BEN)
+        await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
+        group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+        paths = ["/v1/user-search", f"/v1/chats/{group['id']}/members-by-phone"]
+        assert (await ben.ok("PATCH", "/v1/me", {"phone_search": "nobody"}))["phone_search"] == "nobody"
+        assert (await ben.ok("GET", "/v1/me"))["phone_search"] == "nobody"
+        assert "phone_search" not in await anna.ok("GET", f"/v1/users/{BEN}")
+        for path in paths:
+            hidden = await calls_of(stage, anna("POST", path, {"phone_number": NUMBER}))
+            unknown = await calls_of(stage, anna("POST", path, {"phone_number": NUMBER[:-1]}))
+            assert hidden == unknown
+            assert hidden[0]["code"] == Code.USER_NOT_FOUND
+
+        theirs = ("PATCH", f"/v1/users/{BEN}", {"phone_search": "everyone"})
+        assert await server.code(*theirs) is Code.REQUEST_INVALID, "it is the user's own choice"
+        await ben.ok("PATCH", "/v1/me", {"phone_search": None})
+        assert (await ben.ok("GET", "/v1/me"))["phone_search"] == "everyone"
+        for path in paths:
+            assert (await anna.ok("POST", path, {"phone_number": NUMBER}))["id"] == BEN
+
+    play(scene)
+
+
+def test_a_member_is_added_by_phone_as_the_search_would_find_them(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        charged = Charged()
+        house = House(stage, limits=charged)
+        server, anna = house.server(Scope.USERS), house.user(ANNA)
+        await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER, "display_name": "Ben"})
+        group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+        chat = f"/v1/chats/{group['id']}"
+        add = ("POST", f"{chat}/members-by-phone", {"phone_number": NUMBER, "client_message_id": "two"})
+        for _ in range(2):
+            added = await anna.ok(*add)
+            assert (added["id"], added["display_name"], added.get("phone")) == (BEN, "Ben", None)
+        members = (await anna.ok("GET", f"{chat}/members"))["members"]
+        assert {member["user"] for member in members} == {ANNA, BEN}
+        assert charged.tokens == [(ANNA, 20)] * 2
+
+        settings = house.door.tenants.settings
+        house.door.tenants.settings = replace(settings, has_phone_search=False)
+        assert await anna.code(*add) is Code.FORBIDDEN
+
+    play(scene)
+
+
+def test_who_may_not_add_members_learns_nothing_of_a_number(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        charged = Charged()
+        house = House(stage, limits=charged)
+        await house.server(Scope.USERS).ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
+        made = {"name": "us", "members": [CLEO], "client_message_id": "one"}
+        group = await house.user(ANNA).ok("POST", "/v1/groups", made)
+        path = f"/v1/chats/{group['id']}/members-by-phone"
+        for user, code in ((CLEO, Code.FORBIDDEN), (DORA, Code.CHAT_NOT_FOUND)):
+            numbers = ({"phone_number": NUMBER}, {"phone_number": NUMBER[:-1]})
+            known, unknown = [
+                await calls_of(stage, house.user(user)("POST", path, number)) for number in numbers
+            ]
+            assert known == unknown
+            assert known[0]["code"] == code
+            assert "users.find_by_phone" not in known[1]
+        assert charged.tokens == []
+
+    play(scene)
+
+
+def test_look_ups_are_limited_by_the_day(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        tenants, per_day = House(stage).door.tenants, Policy(count=2, period_s=86_400, burst=2)
+        policies = dict.fromkeys(Kind, Policy(count=1_000, period_s=1, burst=1_000))
+        policies[Kind.PHONE_SEARCH] = per_day
+        shared, local = LocalBuckets(stage.clock), LocalBuckets(stage.clock)
+        limiter = Limiter(shared, local, policies, stage.clock)
+        house = House(stage, limits=EdgeLimits(limiter, tenants))
+        anna, cleo = house.user(ANNA), house.user(CLEO)
+        group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+        search = ("POST", "/v1/user-search", {"phone_number": NUMBER})
+        add = ("POST", f"/v1/chats/{group['id']}/members-by-phone", {"phone_number": NUMBER})
+        assert [await anna.code(*each) for each in (search, add)] == [Code.USER_NOT_FOUND] * 2
+        for each in (search, add):
+            refused = await anna(*each)
+            assert refused.status_code == 429
+            assert int(refused.headers["retry-after"]) > 3600
+        await anna.ok("GET", "/v1/chats")
+        assert await cleo.code(*search) is Code.USER_NOT_FOUND, "each user has their own"
 
     play(scene)
 

@@ -1,9 +1,14 @@
 """Chats, members and blocks over HTTP, on both engines."""
 
+from fixtures.door import NO_LIMITS
 from fixtures.house import House
 from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage
 
 from tidings.kernel.errors import Code
+from tidings.limits.limit import Limiter
+from tidings.limits.local import LocalBuckets
+from tidings.limits.model import Kind, Policy
+from tidings.run.edge.limits import EdgeLimits
 
 
 def test_a_group_from_its_making_to_its_handing_over(play: Play) -> None:
@@ -68,6 +73,32 @@ def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: Play) -> None
         assert await house.user(CLEO).code("GET", f"/v1/chats/{made['id']}") is Code.CHAT_NOT_FOUND
         assert await house.user(CLEO).code("GET", "/v1/chats/dNOSUCH") is Code.CHAT_NOT_FOUND
         assert await house.user(ANNA).code("POST", "/v1/directs", {"user": ANNA}) is Code.REQUEST_INVALID
+
+    play(scene)
+
+
+def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exist(play: Play) -> None:
+    async def scene(stage: Stage) -> None:
+        policies = NO_LIMITS | {Kind.CHAT_USER: Policy(count=1, period_s=3_600, burst=2)}
+        buckets = LocalBuckets(stage.clock)
+        limiter = Limiter(buckets, buckets, policies, stage.clock)
+        house = House(stage, limits=EdgeLimits(limiter, House(stage).door.tenants))
+        anna, ben = house.user(ANNA), house.user(BEN)
+        new = {"name": "us", "members": [BEN], "client_message_id": "k1"}
+        direct, group = ("POST", "/v1/directs", {"user": BEN}), ("POST", "/v1/groups", new)
+        made = [await anna.ok(*each) for each in (direct, group)]
+
+        more = [
+            ("POST", "/v1/directs", {"user": CLEO}),
+            ("POST", "/v1/groups", new | {"client_message_id": "k2"}),
+        ]
+        for each in more:
+            refused = await anna(*each)
+            assert (refused.status_code, refused.json()["code"]) == (429, Code.RATE_LIMITED)
+            assert int(refused.headers["retry-after"]) > 3_000
+        assert [await anna.ok(*each) for each in (direct, group)] == made, "chats that exist are not counted"
+        for each in more:
+            await ben.ok(*each)
 
     play(scene)
 

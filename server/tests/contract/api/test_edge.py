@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api.ports import Allowance
-from tidings.kernel.errors import Code
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.origins import Origins
 
@@ -189,7 +189,7 @@ async def test_the_link_of_a_problem_leads_to_a_page() -> None:
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "There is nothing at this address." in page.text
     for code in Code:
-        assert (await _call(house, "GET", f"/errors/{code}")).status_code == 200, code
+        assert (await _call(house, "GET", TidingsError(code, "").docs)).status_code == 200, code
     assert (await _call(house, "GET", "/errors/none")).status_code == 404
     assert "/errors/chat_full" in (await _call(house, "GET", "/errors")).text
 
@@ -247,6 +247,13 @@ class _OneLeft:
         del tenant
         self.charged.append((user, tokens))
         return _allowance(is_allowed=False)
+
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance:
+        del tenant, user
+        return _allowance(is_allowed=True)
+
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance:
+        return await self.charge(tenant, user, tokens)
 
 
 def _allowance(*, is_allowed: bool) -> Allowance:

@@ -9,7 +9,7 @@ from fixtures.loops import until
 from fixtures.post import WITHIN_S, Held, PlayPost, Post
 from fixtures.stage import ANNA, BEN, CLEO, by
 
-from tidings.gateway.pushing import giving
+from tidings.gateway.pushing import giving, rooms
 from tidings.gateway.resume.parts import ResumeOptions
 from tidings.kernel.ids import ChatKey
 from tidings.routing.model import Addressee, Part, Push
@@ -83,6 +83,36 @@ def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_for(play
         await until(lambda: missed in ben.sequences(chat), WITHIN_S)
         heard = await post.say(chat, ANNA, "and after it")
         await until(lambda: heard in ben.sequences(chat), WITHIN_S)
+
+    play_post(scene)
+
+
+def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
+    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One shard of a cluster is silent: a device in a large chat on another shard waits until it hears that chat."""
+
+    async def scene(post: Post) -> None:
+        silent, heard = await large(post), await post.stage.group(CLEO, *MANY[:60])
+        await post.stage.manage.add(heard, by(ANNA), MANY[60:])
+        await post.deliver()
+        here = await post.gateway()
+        ears, never = here.routed.rooms._ears, asyncio.Event()
+
+        class OneSilent:
+            async def at_chat(self, key: ChatKey, hear: Hear) -> Listening:
+                if key == silent:
+                    await never.wait()
+                return await ears.at_chat(key, hear)
+
+        here.routed.rooms._ears = OneSilent()  # type: ignore[assignment]
+        await here.live(BEN)
+        assert here.seat(BEN).unheard, "nobody confirms it"
+        monkeypatch.setattr(rooms, "CONFIRMED_WITHIN_S", WITHIN_S)
+        await here.live(CLEO)
+        assert not here.routed.rooms._rooms[heard].is_late
+        tablet = await asyncio.wait_for(here.live(BEN, "tablet"), WITHIN_S / 2)
+        assert tablet.is_resumed, "nobody waits again for a channel that was not confirmed in time"
 
     play_post(scene)
 

@@ -15,6 +15,7 @@ from tidings.gateway.socket.options import ListenOptions, UpgradeRules
 from tidings.gateway.socket.ports import Admission, Refusal, Upgrade
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.origins import Origins
+from tidings.kernel.proxies import UnnamedProxy
 
 APP = "https://app.example"
 STRICT = ListenOptions(
@@ -127,6 +128,19 @@ async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
     options = ListenOptions(rules=UpgradeRules(trusted_proxies=networks), linger_s=1.0)
     async with hosted(name, options) as host, await RawClient.open(host.port, *headers):
         assert host.guest.upgrade.client == client_address
+
+
+async def test_a_proxy_that_nobody_trusts_is_reported_once(
+    name: LibraryName, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = ListenOptions(unnamed_proxy=UnnamedProxy("gateway.trusted_proxies"), linger_s=1.0)
+    forwarded = "X-Forwarded-For: 203.0.113.9"
+    async with hosted(name, options) as host:
+        async with await RawClient.open(host.port):
+            assert caplog.messages == []
+        async with await RawClient.open(host.port, forwarded), await RawClient.open(host.port, forwarded):
+            (line,) = caplog.messages
+    assert line.startswith("127.0.0.1 forwards requests, and gateway.trusted_proxies is not set")
 
 
 @pytest.mark.parametrize("raw", [b"", b"GET /v1/socket HTTP/1.1\r\nHost: slow", b"GET"])

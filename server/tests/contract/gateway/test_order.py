@@ -136,11 +136,23 @@ def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(play_pos
         await post.say(group, ANNA, "newest")
         ben = await (await post.gateway()).live(BEN)
         assert [(row["chat"], row["unread"]) for row in ben.rows()] == [(group.chat, 1), (chat.chat, 30)]
-        assert ben.rows()[0]["preview"] == "newest"
+        assert (ben.rows()[0]["preview"], ben.rows()[0]["last"]) == ("newest", 2)
         assert ben.sequences(group) == [1, 2]
         assert ben.sequences(chat) == list(range(12, 32))
         sent = await post.say(chat, ANNA)
         await until(lambda: sent in ben.sequences(chat), WITHIN_S)
+
+    play_post(scene)
+
+
+def test_a_row_says_that_its_message_was_redacted(play_post: PlayPost) -> None:
+    async def scene(post: Post) -> None:
+        chat = await small(post)
+        sent = await post.say(chat, ANNA, "not this")
+        await post.stage.change.redact(asked(chat, ANNA, sent))
+        await post.deliver()
+        (row,) = (await (await post.gateway()).live(BEN)).rows()
+        assert (row["by"], row["last"], row["state"], row.get("preview")) == (ANNA, sent, "redacted", None)
 
     play_post(scene)
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
+from tidings.kernel.fences import Reached
 from tidings.kernel.ids import ChatKey
 from tidings.platform.kafka.publisher import Publisher
-from tidings.relay.model import Reached
 
 PARTITIONS = 2
 STALLS_NEVER = 1_000_000

@@ -28,12 +28,12 @@ from contract.kafka.site import PARTITIONS, STALLS_NEVER, Effect, Play, Scene, S
 
 from tidings.engines.fleet import Fleet
 from tidings.engines.model import Engine
+from tidings.kernel.fences import Reached
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.messages.events import kafka_key
 from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.consumers import KafkaConsumers
 from tidings.platform.kafka.publisher import Publisher
-from tidings.relay.model import Reached
-from tidings.relay.store import KafkaConsumers
 
 ROOT = Path(__file__).parents[2]
 BOTH = range(PARTITIONS)

@@ -137,7 +137,7 @@ def test_what_got_lost_on_the_way_is_published_again(act: Act) -> None:
 async def look_after_all(at: Notices) -> None:
     """The queue is of all tenants: those of other tests are looked after too, and nothing comes of it."""
     for shard in range(16):
-        await at.cases.look_after.shard(shard)
+        await at.look_after.shard(shard)
     at.chunks.refs = [ref for ref in at.chunks.refs if ref.tenant == at.tenant]
 
 

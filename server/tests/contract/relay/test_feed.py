@@ -4,6 +4,7 @@ Also run on the simulated stream.
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -16,10 +17,16 @@ from fixtures.tables import REGION, Tables
 
 from tidings.kernel.ids import ChatKey
 from tidings.messages.content import Content
+from tidings.platform.dynamo.codec import encode
 from tidings.platform.dynamo.opening import open_client, open_streams
+from tidings.platform.dynamo.queries import Query
+from tidings.platform.dynamo.sizes import item_bytes
 from tidings.relay.model import Committed, Record, ShardId
 from tidings.relay.ports import AwayError, Feed, IteratorOverError, TrimmedError
+from tidings.relay.sizes import LogSizes
 from tidings.relay.store import StreamFeed
+from tidings.tables.items.chat import chat_key
+from tidings.tables.patterns import messages as patterns
 
 PAGE = 3
 TOLD_WITHIN_S = 60
@@ -161,6 +168,24 @@ def test_what_changes_an_entry_is_told_and_is_no_news(river: Play) -> None:
         found = await told_of(at, chat, 4)
         assert sequences(found, chat) == [1, 2, 3, 4]
         assert [each.news for each in found if each.news is None] != []
+
+    river(scene)
+
+
+def test_the_size_of_a_log_is_estimated_from_the_stream(river: Play) -> None:
+    """Held against the items themselves: at most twice as much, since a record counts its keys twice."""
+
+    async def scene(at: River) -> None:
+        chat = await at.stage.group(BEN)
+        for number in range(10):
+            await at.stage.send(chat, ANNA, "x" * 100 * (number + 1))
+        sizes = LogSizes()
+        sizes.note([each for each in await told_of(at, chat, 11) if sequences([each], chat)])
+        query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
+        items = (await at.stage.client.query(patterns.FOLLOW, query)).items
+        stored = sum(item_bytes(json.loads(encode(item))) for item in items)
+        assert len(items) == 11
+        assert stored / 2 <= sizes.largest_bytes <= 2 * stored
 
     river(scene)
 

@@ -73,6 +73,7 @@ def test_what_lag_explains_is_not_published(house: RelayHouse) -> None:
     chat = asyncio.run(house.commit("one"))
     relay = house.start()
     relay.await_metric("relay_unhandled_seconds", 4)
+    relay.await_metric("relay_largest_log_bytes", 200)
     assert house.published(chat) == []
     house.consume_all()
     house.await_published(chat, {1, 2})

@@ -8,6 +8,7 @@ from faults.whole import (
     commit_then_crash,
     disk_full,
     freezes,
+    frozen_shard,
     hot_chat,
     kills,
     poison,
@@ -23,6 +24,7 @@ from faults.whole import (
 FAULTS: Final = (
     kills.FAULT,
     freezes.FAULT,
+    frozen_shard.FAULT,
     wipes.FAULT,
     commit_then_crash.FAULT,
     weather.FAULT,

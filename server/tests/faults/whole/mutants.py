@@ -8,6 +8,7 @@ from typing import Final
 from fixtures.city import ProcessKind
 
 from faults.whole.fault import Doing
+from faults.whole.frozen_shard import freeze_briefly
 from faults.whole.restore import restore, restore_rows_ahead
 from faults.whole.stand import WHOLE, Stand
 from tidings_harness.checking.verdict import Rule
@@ -42,6 +43,7 @@ BREAKING: Final[dict[str, Breaking]] = {
     "counts_one_more": Breaking(("api",), Rule.UNREAD),
     "keeps_the_epoch": Breaking(WHOLE, Rule.ONE_ENTRY, under=restore),
     "believes_rows": Breaking(WHOLE, Rule.UNREAD, under=restore_rows_ahead),
+    "takes_silence_for_absence": Breaking(WHOLE, Rule.EVERYTHING, under=freeze_briefly),
 }
 
 

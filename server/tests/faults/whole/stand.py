@@ -6,7 +6,7 @@ import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,8 @@ class Stand:
     def __init__(self, city: City, balancer: Balancer) -> None:
         self.city, self._balancer = city, balancer
         self.running: dict[ProcessKind, list[CityProcess]] = defaultdict(list)
+        self.until_end = ExitStack()
+        """What a fault adds to the installation and leaves there; closed with the stand."""
         self.site = Site(
             api="",
             sockets=[],
@@ -98,6 +100,7 @@ async def stand_on(city: City, *kinds: ProcessKind) -> AsyncIterator[Stand]:
         finally:
             for process in [each for processes in stand.running.values() for each in processes]:
                 process.popen.kill()
+            stand.until_end.close()
 
 
 def _ready(process: CityProcess) -> None:

@@ -13,7 +13,7 @@ def test_a_device_gets_the_code_with_its_page_and_whether_to_try_again(code: Cod
     error = TidingsError(code, "in words", hint="do this", details={"retry_after_ms": 5})
     body = frame_of(error)
     assert (body.code, body.retryable, body.retry_after_ms) == (code, error.retryable, 5)
-    assert body.docs == f"docs/reference/errors.md#{code}"
+    assert body.docs == f"/errors/{code}", "the path of the page that the REST API serves"
 
 
 @pytest.mark.parametrize("error", [*(TidingsError(code, "s3cret") for code in HIDDEN), ValueError("s3cret")])

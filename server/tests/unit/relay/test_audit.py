@@ -5,10 +5,10 @@ from itertools import pairwise
 import pytest
 from fixtures.relay_scene import PATIENCE, Scene, chat_of, settle
 
+from tidings.kernel.fences import Fence, Reached, explained_by_lag
 from tidings.platform.dynamo.records import Change
 from tidings.relay.backlog import POINTS_PER_CHAT
-from tidings.relay.model import Fence, Reached
-from tidings.relay.rules import backoff_s, explained_by_lag, in_parts
+from tidings.relay.rules import backoff_s, in_parts
 from tidings.relay.serve import Times
 
 A = chat_of("a")

@@ -112,3 +112,11 @@ async def test_work_of_a_user_counts_against_the_user_alone() -> None:
     edge, seen = limits(Tenants())
     await SocketRates(edge).take_work(Principal(tenant=ACME, user=ANNA), 3)
     assert seen.asked == [(Kind.USER, ACME, ANNA)]
+
+
+async def test_a_new_chat_counts_against_its_creator_at_the_rate_of_the_tenant() -> None:
+    edge, seen = limits(Tenants(RateOverrides(chat=Rate(per_s=1_000 / 86_400, burst=50))))
+    allowance = await edge.admit_chat(ACME, ANNA)
+    assert seen.asked == [(Kind.CHAT_USER, ACME, ANNA)]
+    assert seen.policies == [Policy(count=5, period_s=432, burst=50)]
+    assert (allowance.policy, allowance.is_allowed) == ("chat_user", False)

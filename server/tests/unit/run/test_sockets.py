@@ -32,9 +32,15 @@ def test_lists_are_split_and_networks_are_networks() -> None:
 def test_the_settings_defaults_are_those_of_the_options() -> None:
     """Two places with one truth; whoever changes one is told of the other."""
     made, meant = listened(GatewaySettings(port=0)), ListenOptions()
-    different = {"slow_close_code", "slow_close_reason"}
+    different = {"slow_close_code", "slow_close_reason", "unnamed_proxy"}
     assert {f for f in ListenOptions.__slots__ if getattr(made, f) != getattr(meant, f)} == different
     assert admission_options(GatewaySettings()).connects_per_s == 500
+
+
+def test_a_proxy_is_reported_only_while_the_operator_has_not_decided() -> None:
+    assert listened(GatewaySettings()).unnamed_proxy is not None
+    assert listened(GatewaySettings(trusted_proxies="none")).unnamed_proxy is None
+    assert listened(GatewaySettings(trusted_proxies="10.0.0.0/8")).unnamed_proxy is None
 
 
 def test_a_network_that_is_none_is_a_fault_of_the_settings() -> None:

@@ -222,12 +222,12 @@ def _listed(user: User) -> Update:
 
 
 def _update_of(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:
-    # what everybody has is not written down
-    last_seen = None if change.last_seen == "members" else change.last_seen
+    # Defaults are not stored.
     given = {
         "display_name": change.display_name,
         "avatar_uri": change.avatar_uri,
-        "last_seen": last_seen,
+        "last_seen": None if change.last_seen == "members" else change.last_seen,
+        "phone_search": None if change.phone_search == "everyone" else change.phone_search,
     }
     values: dict[str, Value] = {":now": time_text(now_ms)}
     sets, removes = ["updated_at = :now"], []
@@ -259,8 +259,12 @@ def item_of(user: User) -> dict[str, Value]:
         item |= {"phone_number": PHONE.render(tenant=user.tenant, phone=user.phone), "phone_verified": True}
     ended = {"not_before": user.not_before_ms, "suspended_at": user.suspended_at_ms}
     item |= {name: time_text(at_ms) for name, at_ms in ended.items() if at_ms is not None}
-    hides = "nobody" if user.last_seen == "nobody" else None
-    profile = {"display_name": user.display_name, "avatar_uri": user.avatar_uri, "last_seen": hides}
+    profile = {
+        "display_name": user.display_name,
+        "avatar_uri": user.avatar_uri,
+        "last_seen": None if user.last_seen == "members" else user.last_seen,
+        "phone_search": None if user.phone_search == "everyone" else user.phone_search,
+    }
     return item | {name: value for name, value in profile.items() if value is not None}
 
 
@@ -274,6 +278,7 @@ def user_of(item: Item) -> User:
         display_name=item.get("display_name"),
         avatar_uri=item.get("avatar_uri"),
         last_seen="nobody" if item.get("last_seen") == "nobody" else "members",
+        phone_search="nobody" if item.get("phone_search") == "nobody" else "everyone",
         sessions_epoch=int(item.get("sessions_epoch", 0)),
         not_before_ms=_at(item, "not_before"),
         suspended_at_ms=_at(item, "suspended_at"),

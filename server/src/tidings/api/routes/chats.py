@@ -1,10 +1,11 @@
 """Chats: make, look, rename; and whom a user blocks."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tidings.api.charges import charge_members
+from tidings.api.charges import charge_members, count_new_chat
 from tidings.api.documented import OF_BODIES, OF_CHANGES, route
 from tidings.api.door import AsUser, Guarded, UserCall
 from tidings.api.keys import KeyHeader, optional_key, required_key
@@ -18,7 +19,7 @@ from tidings.api.schemas.chats import (
     Renaming,
 )
 from tidings.api.schemas.ids import ChatInPath, UserInPath
-from tidings.chats.manage import Caller
+from tidings.chats.manage import Admit, Caller
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, UserId
 
@@ -52,7 +53,10 @@ async def create_group(call: AsUser, body: NewGroup, key: KeyHeader = None) -> C
     """The caller becomes its owner. A repeat with the same key finds the group that was made."""
     caller = Caller(call.user, required_key(key, body.client_message_id))
     await charge_members(call.services.limits, call.tenant, call.user, len(body.members))
-    return ChatMade.of(await call.services.chats.group(call.tenant, caller, body.name, body.members))
+    admit = _new_chat(call)
+    return ChatMade.of(
+        await call.services.chats.group(call.tenant, caller, body.name, body.members, admit=admit)
+    )
 
 
 @router.post(
@@ -68,7 +72,12 @@ async def create_group(call: AsUser, body: NewGroup, key: KeyHeader = None) -> C
 )
 async def open_direct(call: AsUser, body: NewDirect) -> ChatMade:
     """The chat of these two, made if it is not there. Who asks first, and how often, makes no difference."""
-    return ChatMade.of(await call.services.chats.direct(call.tenant, call.user, body.user))
+    admit = _new_chat(call)
+    return ChatMade.of(await call.services.chats.direct(call.tenant, call.user, body.user, admit=admit))
+
+
+def _new_chat(call: UserCall) -> Admit:
+    return partial(count_new_chat, call.services.limits, call.tenant, call.user)
 
 
 @router.get(

@@ -4,11 +4,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tidings.api.charges import charge_members
+from tidings.api.charges import charge_members, charge_number
 from tidings.api.documented import OF_BODIES, OF_CHANGES, route
 from tidings.api.door import AsUser, Guarded
 from tidings.api.keys import KeyHeader, optional_key
-from tidings.api.schemas.chats import Listed, MemberShown, MembersShown, NewMembers, NewOwner, NewRole
+from tidings.api.schemas.accounts import UserShown
+from tidings.api.schemas.chats import (
+    Listed,
+    MemberShown,
+    MembersShown,
+    NewMemberByPhone,
+    NewMembers,
+    NewOwner,
+    NewRole,
+)
 from tidings.api.schemas.ids import ChatInPath, UserInPath
 from tidings.chats.manage import Caller
 from tidings.chats.model import Role
@@ -68,6 +77,42 @@ async def add_members(call: AsUser, chat: ChatInPath, body: NewMembers, key: Key
     caller = Caller(call.user, optional_key(key, body.client_message_id), body.after)
     await charge_members(call.services.limits, call.tenant, call.user, len(body.users))
     await call.services.chats.add(call.chat(chat), caller, body.users)
+
+
+@router.post(
+    "/chats/{chat}/members-by-phone",
+    **route(
+        "add_member_by_phone",
+        *OF_BODIES,
+        *OF_CHANGES,
+        Code.USER_NOT_FOUND,
+        Code.CHAT_FULL,
+        Code.STAYS_USED_UP,
+        touches=(
+            "memberships.check",
+            "users.find_by_phone",
+            "users.confirm",
+            "chats.add_members",
+            "memberships.check_many",
+            *_APPEND,
+        ),
+        summary="Add a user by phone number",
+    ),
+)
+async def add_member_by_phone(
+    call: AsUser, chat: ChatInPath, body: NewMemberByPhone, key: KeyHeader = None
+) -> UserShown:
+    """Find a user as `POST /v1/user-search` does, with the same answers and the same limits, and add them to the group.
+
+    A caller who may not add members is refused before the number is looked up. The number is not stored in the chat
+    and not shown to its members.
+    """
+    group, caller = call.chat(chat), Caller(call.user, optional_key(key, body.client_message_id), body.after)
+    await call.services.chats.check_may_add(group, caller)
+    await charge_number(call.services.limits, call.tenant, call.user)
+    found = await call.services.find_by_phone(call.tenant, call.user, body.phone_number)
+    await call.services.chats.add(group, caller, [found.user])
+    return UserShown.of(found, with_phone=False)
 
 
 @router.delete(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tidings.api.charges import charge_numbers
+from tidings.api.charges import charge_number
 from tidings.api.documented import OF_BODIES, route
 from tidings.api.door import AsLooker, AsUser, AsUsersServer, Guarded
 from tidings.api.schemas.accounts import (
@@ -12,6 +12,7 @@ from tidings.api.schemas.accounts import (
     DirectoryShown,
     NewUser,
     NumberAsked,
+    OwnProfile,
     PresenceShown,
     Profile,
     SessionShown,
@@ -47,7 +48,7 @@ async def get_me(call: AsUser) -> UserShown:
         "change_me", *OF_BODIES, _UNKNOWN, _UNSURE, touches=("users.update",), summary="Change one's profile"
     ),
 )
-async def change_me(call: AsUser, body: Profile) -> UserShown:
+async def change_me(call: AsUser, body: OwnProfile) -> UserShown:
     user = await call.services.users.update(call.tenant, call.user, body.change())
     if body.changes_visibility:
         await call.services.visibility.changed(call.tenant, call.user)
@@ -125,10 +126,11 @@ async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
 async def find_user(call: AsUser, body: NumberAsked) -> UserShown:
     """Find the user with exactly this number. The tenant must allow it (`tidings tenant set --find-by-phone`).
 
-    A number that nobody has and a user who can't be found get the same answer. Each number counts as 20 requests.
+    A number that nobody has and a user who can't be found get the same answer: a user who has opted out
+    (`phone_search` of their profile), or who is suspended. Each number counts as 20 requests, and once for the day.
     """
-    await charge_numbers(call.services.limits, call.tenant, call.user, 1)
-    found = await call.services.find_by_phone(call.tenant, body.phone_number)
+    await charge_number(call.services.limits, call.tenant, call.user)
+    found = await call.services.find_by_phone(call.tenant, call.user, body.phone_number)
     return UserShown.of(found, with_phone=False)
 
 

@@ -1,8 +1,9 @@
 """Logins, sessions and users over HTTP."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, override
 
 from msgspec import UNSET
+from msgspec.structs import replace
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
@@ -46,6 +47,13 @@ AvatarUri = Annotated[
 ]
 
 
+FoundBy = Annotated[
+    Literal["everyone", "nobody"],
+    Field(
+        description="Who finds the user by phone number, or adds them to a group by it: every user of the tenant, if "
+        "the tenant allows it at all, or nobody."
+    ),
+]
 SeenBy = Annotated[
     Literal["members", "nobody"],
     Field(
@@ -139,7 +147,7 @@ class Tokens(Shape):
 
 
 class UserShown(Shape):
-    """`phone`, `last_seen` and `suspended_at` are shown to the user, and to the tenant's server."""
+    """`phone`, `last_seen`, `phone_search` and `suspended_at` are shown to the user, and to the tenant's server."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
 
@@ -148,6 +156,7 @@ class UserShown(Shape):
     avatar_uri: str | None = None
     phone: str | None = None
     last_seen: SeenBy | None = None
+    phone_search: FoundBy | None = None
     created_at: Time | None = None
     """None for a user without a profile: their tenant's server signs tokens for them, and nothing is stored yet."""
     suspended_at: Time | None = None
@@ -164,6 +173,7 @@ class UserShown(Shape):
             avatar_uri=user.avatar_uri,
             phone=user.phone if with_phone else None,
             last_seen=user.last_seen if with_phone else None,
+            phone_search=user.phone_search if with_phone else None,
             created_at=time_text(user.created_at_ms),
             suspended_at=time_text(user.suspended_at_ms) if with_phone and user.suspended_at_ms else None,
         )
@@ -292,6 +302,17 @@ class Profile(Shape):
             avatar_uri=self.avatar_uri if "avatar_uri" in given else UNSET,
             last_seen=self.last_seen if "last_seen" in given else UNSET,
         )
+
+
+class OwnProfile(Profile):
+    """What users change of themselves. `phone_search` is nobody else's to change."""
+
+    phone_search: FoundBy | None = None
+
+    @override
+    def change(self) -> ProfileChange:
+        given = self.phone_search if "phone_search" in self.model_fields_set else UNSET
+        return replace(super().change(), phone_search=given)
 
 
 class UsersAsked(Shape):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.accounts import PhoneNumber
 from tidings.api.schemas.ids import SHOWN, ClientKeyName, Position, UserName
 from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
 from tidings.chats.look import Looked
@@ -82,6 +83,14 @@ class NewMembers(Keyed):
     )
 
     users: Annotated[list[UserName], Field(min_length=1, max_length=200)]
+
+
+class NewMemberByPhone(Keyed):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"phone_number": "+4915112345678", "client_message_id": _KEY}]}
+    )
+
+    phone_number: PhoneNumber
 
 
 class NewRole(Keyed):

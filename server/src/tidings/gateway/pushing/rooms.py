@@ -16,7 +16,8 @@ _RETRY_S: Final = 1.0
 class Room:
     """A large chat with the devices that listen to it. `opening` is done when the channel is confirmed.
 
-    `is_late`: a device went on without the confirmation and may miss what is published before it.
+    `is_late`: a device went on without the confirmation and may miss what is published before it. Nobody waits for this
+    channel again. Other channels may be on shards of Redis that answer, so each is waited for by itself.
     """
 
     def __init__(self, key: ChatKey) -> None:
@@ -43,8 +44,6 @@ class Rooms:
         self._ears = ears
         self._heeding = heeding
         self._rooms: dict[ChatKey, Room] = {}
-        self._is_away = False
-        """The last channel that was asked for was not confirmed in time: nobody waits for the next one."""
 
     def __len__(self) -> int:
         return len(self._rooms)
@@ -96,11 +95,11 @@ class Rooms:
     async def _wait(self, room: Room, opening: asyncio.Task[None]) -> None:
         if not opening.done():
             async with aside():
-                await asyncio.wait([opening], timeout=0 if self._is_away else CONFIRMED_WITHIN_S)
+                await asyncio.wait([opening], timeout=0 if room.is_late else CONFIRMED_WITHIN_S)
         if opening.done():
             opening.result()
         else:
-            self._is_away = room.is_late = True
+            room.is_late = True
 
     async def _open(self, room: Room) -> None:
         """Try until the channel is confirmed or nobody wants it any more."""
@@ -119,10 +118,9 @@ class Rooms:
             try:
                 listening = await self._ears.at_chat(room.key, lambda heard: self._hear(room, heard))
             except RoutesAwayError:
-                self._is_away = room.is_late = True
+                room.is_late = True
                 await asyncio.sleep(_RETRY_S)
             else:
-                self._is_away = False
                 return listening
         return None
 

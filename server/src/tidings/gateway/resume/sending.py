@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import batched
 from typing import NamedTuple, final
 
-from tidings.delivery.model import Listed
+from tidings.delivery.model import LastState, Listed
 from tidings.gateway.acks import Ordinals
 from tidings.gateway.entries import entry_of
 from tidings.gateway.pace import Pace
@@ -101,6 +101,8 @@ def chat_row(listed: Listed) -> ChatRow:
         at=listed.at_ms,
         by=last.sender if last else None,
         preview=last.text if last and last.text else None,
+        last=last.sequence if last else 0,
+        state=last.state.value if last else LastState.THERE.value,
         is_muted=listed.muted_until_ms is not None,
         is_pinned=listed.is_pinned,
         is_archived=listed.is_archived,

@@ -97,7 +97,10 @@ class Door(asyncio.Protocol):
 
     def _decide(self, head: Head) -> None:
         self._is_decided = True
-        upgrade = check(head, self._peer(), self._house.options.rules)
+        options = self._house.options
+        if options.unnamed_proxy is not None and head.values(options.rules.forwarded_by):
+            options.unnamed_proxy.forwarded(self._peer())
+        upgrade = check(head, self._peer(), options.rules)
         if isinstance(upgrade, Refusal):
             self._refuse(upgrade)
         elif self._house.is_full:

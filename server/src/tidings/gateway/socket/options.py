@@ -7,6 +7,7 @@ from typing import Literal
 
 from tidings.gateway.socket.ports import CloseCode
 from tidings.kernel.origins import NO_ORIGINS, Origins
+from tidings.kernel.proxies import UnnamedProxy
 
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 type ForwardedBy = Literal["x-forwarded-for", "forwarded"]
@@ -64,3 +65,4 @@ class ListenOptions:
     linger_s: float = 5.0
     full_retry_ms: tuple[int, int] = (5_000, 15_000)
     compresses: bool = False
+    unnamed_proxy: UnnamedProxy | None = None

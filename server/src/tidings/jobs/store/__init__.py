@@ -2,6 +2,6 @@
 
 from tidings.jobs.store.due import DynamoDue
 from tidings.jobs.store.rows import KEPT_DAYS, DynamoJobs
-from tidings.jobs.store.topic import GROUP, KafkaChunks, decode
+from tidings.jobs.store.topic import GROUP, KafkaChunks, decode, kafka_key
 
-__all__ = ["GROUP", "KEPT_DAYS", "DynamoDue", "DynamoJobs", "KafkaChunks", "decode"]
+__all__ = ["GROUP", "KEPT_DAYS", "DynamoDue", "DynamoJobs", "KafkaChunks", "decode", "kafka_key"]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from tidings.jobs.model import Due, JobId
 from tidings.kernel.clock import time_text
+from tidings.kernel.fences import Fence
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import Client
 from tidings.platform.dynamo.errors import DynamoError, TransactionCancelledError
@@ -72,7 +73,12 @@ def shard_of(job: JobId) -> int:
 
 
 def due_item(due: Due) -> dict[str, Value]:
-    return _key(due) | {"created_at": time_text(due.at_ms), "seen": due.seen, "tries": due.tries}
+    return _key(due) | {
+        "created_at": time_text(due.at_ms),
+        "seen": due.seen,
+        "tries": due.tries,
+        "fences": {str(fence.partition): fence.offset for fence in due.fences},
+    }
 
 
 def _key(due: Due) -> dict[str, Value]:
@@ -84,4 +90,5 @@ def _key(due: Due) -> dict[str, Value]:
 
 def _due_of(item: Item) -> Due:
     at_ms, tenant, job = item["SK"].split("#")
-    return Due(TenantId(tenant), JobId(job), int(at_ms), int(item["seen"]), int(item["tries"]))
+    fences = tuple(Fence(int(partition), int(offset)) for partition, offset in item["fences"].items())
+    return Due(TenantId(tenant), JobId(job), int(at_ms), int(item["seen"]), int(item["tries"]), fences)

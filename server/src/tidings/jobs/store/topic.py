@@ -30,20 +30,20 @@ class KafkaChunks:
     def publish(self, refs: Collection[ChunkRef]) -> None:
         """Nobody waits for it: what does not come through is published again when its job is looked after."""
         for ref in refs:
-            self._publisher.send(_TOPIC, _key(ref), _encode(ref)).add_done_callback(_note)
+            self._publisher.send(_TOPIC, kafka_key(ref), _encode(ref)).add_done_callback(_note)
 
 
 def decode(record: Record) -> ChunkRef:
     """What can't be anybody's key is as unreadable as what is no JSON: it would fail again and again."""
     try:
         ref = _decode(record.value or b"")
-        _key(ref)
+        kafka_key(ref)
     except (msgspec.DecodeError, KeyPartError) as error:
         raise UndecodableError(str(error)) from error
     return ref
 
 
-def _key(ref: ChunkRef) -> bytes:
+def kafka_key(ref: ChunkRef) -> bytes:
     return _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk).encode()
 
 

@@ -113,7 +113,7 @@ class _Identity(Struct):
 
 class _Record(Struct, rename="camel"):
     event_id: str = field(name="eventID")
-    event_name: Change
+    event_name: str
     dynamodb: _Changed
     user_identity: _Identity | None = None
 
@@ -161,13 +161,26 @@ def _readable(value: Tagged) -> list[Value]:
         return []
 
 
+def _change(told: _Record) -> Change:
+    """Return the kind of the change, from the images if the name is unknown.
+
+    DynamoDB Local sometimes names a record "UNKNOWN_TO_SDK_VERSION". Refusing it would stop the reader of the shard
+    for good: the same page would be refused on every try.
+    """
+    if told.event_name in Change:
+        return Change(told.event_name)
+    if told.dynamodb.new_image is None:
+        return Change.REMOVE
+    return Change.INSERT if told.dynamodb.old_image is None else Change.MODIFY
+
+
 def _record(told: _Record) -> Record:
     changed = told.dynamodb
     created = changed.approximate_creation_date_time
     identity = told.user_identity
     return Record(
         id=told.event_id,
-        change=told.event_name,
+        change=_change(told),
         sequence_number=changed.sequence_number,
         created_at=None if created is None else datetime.fromtimestamp(created, UTC),
         keys=decode(changed.keys),

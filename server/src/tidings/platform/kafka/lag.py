@@ -9,7 +9,7 @@ that is paused: just when somebody wants to know. The admin client would be the 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from msgspec import Struct
 
 from tidings.platform.kafka.connection import Connection
@@ -41,6 +41,10 @@ class Survey:
         """Raises KafkaException at the first question that nobody answers."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, keys)
 
+    async def partitions(self, topic: str) -> int:
+        """Count the partitions of a topic. Raises KafkaException."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._partitions, topic)
+
     def close(self) -> None:
         """Not waited for: a question under way ends first."""
         self._thread.submit(self._looker.close)
@@ -52,6 +56,12 @@ class Survey:
             return {}
         parts = self._looker.committed([TopicPartition(*key) for key in keys], timeout=_ANSWER_S)
         return {(part.topic, part.partition): self._lag(part) for part in parts if part.error is None}
+
+    def _partitions(self, name: str) -> int:
+        topic = self._looker.list_topics(name, timeout=_ANSWER_S).topics[name]
+        if topic.error is not None:
+            raise KafkaException(topic.error)
+        return len(topic.partitions)
 
     def _lag(self, committed: TopicPartition) -> Lag:
         place = TopicPartition(committed.topic, committed.partition)

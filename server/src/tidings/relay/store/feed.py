@@ -98,7 +98,7 @@ def _fail(error: DynamoError) -> NoReturn:
 
 def _record(told: Told) -> Record:
     at_ms = None if told.created_at is None else round(told.created_at.timestamp() * 1000)
-    return Record(told.sequence_number, at_ms, _news(told))
+    return Record(told.sequence_number, at_ms, _news(told), told.size_bytes)
 
 
 def _news(told: Told) -> Committed | Expired | None:

@@ -83,8 +83,8 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
                 "--rate",
                 multiple=True,
                 metavar="WHOM=RATE/BURST",
-                help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address and "
-                "code (SMS codes of the tenant). `user=default` takes it back.",
+                help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address, "
+                "chat (chats that a user creates) and code (SMS codes of the tenant). `user=default` takes it back.",
             ),
         )
     ):

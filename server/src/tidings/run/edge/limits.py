@@ -62,6 +62,18 @@ class EdgeLimits:
             asks.append(Ask(Kind.USER, tenant, user, tokens))
         return _allowance(await self._limiter.take(asks, await self._own(tenant)))
 
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance:
+        asks = [Ask(Kind.CHAT_USER, tenant, user)]
+        return _allowance(await self._limiter.take(asks, await self._own(tenant)))
+
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance:
+        asks = [
+            Ask(Kind.TENANT, tenant, tokens=tokens),
+            Ask(Kind.USER, tenant, user, tokens),
+            Ask(Kind.PHONE_SEARCH, tenant, user),
+        ]
+        return _allowance(await self._limiter.take(asks, await self._own(tenant)))
+
     async def _own(self, tenant: TenantId) -> Mapping[Kind, Policy]:
         try:
             found = await self._tenants.find(tenant)
@@ -99,7 +111,12 @@ def _known(principal: Principal, user: UserId | None) -> list[Ask]:
 
 @lru_cache(maxsize=1_000)
 def _policies(rates: RateOverrides) -> Mapping[Kind, Policy]:
-    given = {Kind.TENANT: rates.tenant, Kind.USER: rates.user, Kind.ADDRESS: rates.address}
+    given = {
+        Kind.TENANT: rates.tenant,
+        Kind.USER: rates.user,
+        Kind.ADDRESS: rates.address,
+        Kind.CHAT_USER: rates.chat,
+    }
     return {kind: policy_of(rate.per_s, rate.burst) for kind, rate in given.items() if rate is not None}
 
 

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from tidings.api import problems
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import new_ulid
+from tidings.kernel.proxies import UnnamedProxy
 from tidings.limits.rules import place_of
 from tidings.run.edge.shares import Room, Shares
 
@@ -39,6 +40,7 @@ class Bounds:
     max_url_bytes: int = 8 * 1024
     max_head_bytes: int = 32 * 1024
     max_headers: int = 100
+    unnamed_proxy: UnnamedProxy | None = None
 
 
 class _HeadTooLargeError(Exception):
@@ -125,6 +127,7 @@ class _Patient(HttpToolsProtocol):
     @override
     def on_headers_complete(self) -> None:
         self._has_headers = True
+        self._notice_proxy()
         self.shares.answer(self)
         if self._is_crowded:
             self.app = self._refuse_crowd
@@ -156,6 +159,13 @@ class _Patient(HttpToolsProtocol):
         if any(address in proxies for proxies in self.bounds.proxies):
             return None
         return place_of(host)
+
+    def _notice_proxy(self) -> None:
+        unnamed = self.bounds.unnamed_proxy
+        if unnamed is None or unnamed.has_warned or not self.client:
+            return
+        if any(name == b"x-forwarded-for" for name, _ in self.headers):
+            unnamed.forwarded(self.client[0])
 
     def _arm(self) -> None:
         wait_s = min(self.bounds.receive_s, _CROWDED_S) if self._is_crowded else self.bounds.receive_s

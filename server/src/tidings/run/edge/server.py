@@ -11,6 +11,7 @@ from typing import Any, override
 import uvicorn
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.proxies import UnnamedProxy
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.tasks import Tasks
 from tidings.platform.telemetry import logs
@@ -72,7 +73,10 @@ class HttpServer(Component):
             max_per_tenant=max(1, api.max_connections // _TENANT_SHARE),
         )
         proxies = tuple(map(ip_network, trusted_proxies(self._settings)))
-        return Bounds(api.receive_s, api.keep_alive_s, api.docs_root, room, proxies)
+        unnamed = UnnamedProxy("api.trusted_proxies") if api.trusted_proxies is None else None
+        return Bounds(
+            api.receive_s, api.keep_alive_s, api.docs_root, room, proxies=proxies, unnamed_proxy=unnamed
+        )
 
     def _config(self, app: Asgi) -> uvicorn.Config:
         api, proxies = self._settings.api, trusted_proxies(self._settings)

@@ -174,6 +174,14 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
         Rate, Meta(description="Requests from one address; an office or a mobile network can be behind it.")
     ] = "100/s"
     address_burst: Annotated[Burst, Meta(description="At once.")] = 400
+    chat_user_rate: Annotated[
+        Rate,
+        Meta(
+            description="Chats that one user creates, groups and direct chats together. A chat that exists already is "
+            "not counted. A tenant can have its own: `tidings tenant set --rate chat=…`."
+        ),
+    ] = "200/d"
+    chat_user_burst: Annotated[Burst, Meta(description="At once.")] = 100
     code_address_rate: Annotated[Rate, Meta(description="One-time codes requested from an address.")] = "30/h"
     code_address_burst: Annotated[Burst, Meta(description="At once.")] = 10
     code_network_rate: Annotated[Rate, Meta(description="One-time codes requested from an IPv6 /48.")] = (
@@ -216,6 +224,11 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
         Rate, Meta(description="Tries to log in with a code, from an address.")
     ] = "60/h"
     redeem_address_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    phone_search_rate: Annotated[
+        Rate,
+        Meta(description="Phone numbers that a user looks up, to find users or to add them to a group."),
+    ] = "50/d"
+    phone_search_burst: Annotated[Burst, Meta(description="At once.")] = 20
     timeout_s: Annotated[
         Seconds,
         Meta(description="Redis has so long to answer; then the process counts for itself for a second."),

@@ -4,7 +4,7 @@ from tidings.tables.bounds import MS, SECONDS, TIME, Attributes, Blob, Flag, Lis
 from tidings.tables.items.chat import EPOCH, OWN_USER, USER
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.limits import PART_BYTES
-from tidings.tables.model import Item
+from tidings.tables.model import Growth, Item
 
 PHONE = KeyTemplate("{tenant}#{phone}")
 PHONE_CLAIM = KeyTemplate("{tenant}#phone#{phone}")
@@ -34,6 +34,7 @@ USER_ROW = Item(
         "display_name": Text(256),
         "avatar_uri": Text(1024),
         "last_seen": Text(8),
+        "phone_search": Text(8),
         "sessions_epoch": Number(9),
         "not_before": TIME,
         "suspended_at": TIME,
@@ -41,7 +42,7 @@ USER_ROW = Item(
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile, who may see when he is there; `sessions_epoch` goes up when all sessions are ended, "
+    holds="identity and profile, who may see when the user is there and find them by phone; `sessions_epoch` goes up when all sessions are ended, "
     "tokens issued before `not_before` are refused, and so is every credential from `suspended_at` on",
 )
 # Carries no `phone_number`, or the index would show it beside the user.
@@ -101,6 +102,7 @@ API_KEY = Item(
     max_bytes=1024,
     holds="hash and rights of an API key, when it expires, and its last use, at most an hour behind; the MAC does not "
     "cover the last use",
+    growth=Growth("planned: 1,000 keys of a tenant", 1_000),
 )
 SIGNING_KEY = Item(
     "signing key",
@@ -109,6 +111,7 @@ SIGNING_KEY = Item(
     {**_NAMED, "jwk": Blob(4096), "not_after": TIME, "mac": _MAC},
     max_bytes=5 * 1024,
     holds="a public key that the tenant's tokens are verified with",
+    growth=Growth("planned: 1,000 keys of a tenant", 1_000),
 )
 DATA_KEY = Item(
     "data key",
@@ -117,6 +120,7 @@ DATA_KEY = Item(
     {**_NAMED, "wrapped_key": Blob(1024), "wrapped_by": Text(256)},
     max_bytes=2 * 1024,
     holds="a wrapped key that content or fingerprints are made with; lost, they cannot be read again",
+    growth=Growth("planned: one a day for 27 years", 10_000),
 )
 ONE_TIME_CODE = Item(
     "one-time code",
@@ -149,6 +153,7 @@ LISTED_TENANT = Item(
     {"created_at": TIME},
     max_bytes=512,
     holds="that there is this tenant, so that tenants can be listed; written in one transaction with its settings",
+    growth=Growth("planned: 1 million tenants", 1_000_000),
 )
 REVOCATION = Item(
     "revocation",
@@ -165,6 +170,7 @@ REVOCATION = Item(
     max_bytes=512,
     holds="a session, user or signing key whose credentials ended, for an hour: every process reads the newest every "
     "two seconds, forgets what it has cached of them, and a gateway closes their sockets",
+    growth=Growth("planned: 1,000 a second, for the hour of the TTL", 3_600_000),
 )
 
 LEASE = Item(

@@ -32,7 +32,7 @@ from tidings.tables.limits import (
     SEQUENCE_DIGITS,
     SOME_MEMBERS,
 )
-from tidings.tables.model import Item
+from tidings.tables.model import Growth, Item
 
 USER = Text(PART_BYTES["user"])
 MESSAGE_ID = Text(PART_BYTES["message"])
@@ -42,6 +42,11 @@ PREVIEW = Blob(PREVIEW_BYTES + SEAL_BYTES)
 FINGERPRINT = Blob(32)
 KIND = Text(16)
 EPOCH = Number(10)
+
+LOG_METRIC = "tidings_relay_largest_log_bytes"
+USERS_OF_A_CHAT = 100_000
+CHATS_OF_A_USER = 100_000
+_OF_LOG = Growth("a chat's log is kept for ever", measured_by=LOG_METRIC)
 
 CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")
@@ -78,6 +83,7 @@ MESSAGE = Item(
     {**_ENTRY, **_BODY, "edited_at": TIME, "redacted_at": TIME, "visible_until": MS},
     max_bytes=5 * 1024,
     holds="a message: its content, or, if it was sent with `ttl_seconds`, until when that may be seen",
+    growth=_OF_LOG,
 )
 MESSAGE_WITH_REACTIONS = Item(
     "message with reactions",
@@ -90,6 +96,7 @@ MESSAGE_WITH_REACTIONS = Item(
     },
     max_bytes=8 * 1024,
     holds="a message, its exact count per emoji, and up to 20 of the users who reacted",
+    growth=_OF_LOG,
 )
 CHANGE = Item(
     "change",
@@ -98,6 +105,7 @@ CHANGE = Item(
     {**_ENTRY, "refers_to": SEQUENCE, "emoji": Text(EMOJI_BYTES), "name": Text(256), "role": Text(8)},
     max_bytes=1024,
     holds="`edit`, `redaction`, `reaction`, `role`, `rename`, `block`: refers to a message, has no content",
+    growth=_OF_LOG,
 )
 MEMBERS_ENTRY = Item(
     "members entry",
@@ -106,6 +114,7 @@ MEMBERS_ENTRY = Item(
     {**_ENTRY, "users": ListOf(JOINED_AT_ONCE, USER), "member_count": Number(7), "large": Flag()},
     max_bytes=7 * 1024,
     holds="`create`, `join`, `leave`: the users it names, and how many members there are after it",
+    growth=_OF_LOG,
 )
 EPHEMERAL_CONTENT = Item(
     "ephemeral content",
@@ -114,6 +123,7 @@ EPHEMERAL_CONTENT = Item(
     {**_BODY, "expires_at": SECONDS},
     max_bytes=5 * 1024,
     holds="the content of a message that was sent with `ttl_seconds`",
+    growth=Growth("fewer than the entries of the chat's log", measured_by=LOG_METRIC),
 )
 REACTION = Item(
     "reaction",
@@ -122,6 +132,7 @@ REACTION = Item(
     {"sender_id": USER, "emoji": Text(EMOJI_BYTES), "created_at": TIME},
     max_bytes=1024,
     holds="one reaction of one user to the message at `sequence`; the sort key is a hash of user and emoji",
+    growth=Growth("refused: more than 20 emoji; planned: 100,000 users who react", EMOJI * USERS_OF_A_CHAT),
 )
 LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
 """Entries of the log. None of them may carry the table's TTL attribute: an entry that vanished is a hole."""
@@ -157,6 +168,9 @@ IDEMPOTENCY_KEY = Item(
     },
     max_bytes=1024,
     holds="where the message with this key went, for senders that keep no position",
+    growth=Growth(
+        "fewer than the entries of the chat's log, and only those of 7 days", measured_by=LOG_METRIC
+    ),
 )
 CHAT_ROW = Item(
     "chat",
@@ -189,6 +203,7 @@ MEMBERSHIP = Item(
     },
     max_bytes=512,
     holds="role, and the intervals `(joined, removed]` in which the user is a member",
+    growth=Growth("refused: more than 1,000 members; planned: 100,000 who ever were", USERS_OF_A_CHAT),
 )
 CHAT_LIST_ROW = Item(
     "chat-list row",
@@ -218,6 +233,7 @@ CHAT_LIST_ROW = Item(
     },
     max_bytes=1024,
     holds="watermarks, ordinals, the last message and flags of one chat of one user",
+    growth=Growth("planned: 100,000 chats of a user", CHATS_OF_A_USER),
 )
 BLOCK = Item(
     "block",
@@ -226,6 +242,7 @@ BLOCK = Item(
     {"created_at": TIME},
     max_bytes=1024,
     holds="whom the user blocks",
+    growth=Growth("planned: 100,000 users whom one user blocks", CHATS_OF_A_USER),
 )
 PENDING_SORT = KeyTemplate("{at_ms:013d}#{message}")
 PENDING = Item(
@@ -243,4 +260,5 @@ PENDING = Item(
     },
     max_bytes=5 * 1024,
     holds="the envelope of a message for a user without a route",
+    growth=Growth("planned: a message every 3 s while a user is away, for the 30 days of the TTL", 1_000_000),
 )

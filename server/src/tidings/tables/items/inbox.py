@@ -16,8 +16,8 @@ from tidings.tables.bounds import (
 )
 from tidings.tables.items.chat import USER
 from tidings.tables.keys import KeyTemplate
-from tidings.tables.limits import CATEGORIES, CHUNK_USERS, LIVE_BROADCASTS, PART_BYTES
-from tidings.tables.model import Item
+from tidings.tables.limits import CATEGORIES, CHUNK_PARTITIONS, CHUNK_USERS, LIVE_BROADCASTS, PART_BYTES
+from tidings.tables.model import Growth, Item
 
 OF_TENANT = KeyTemplate("t#{tenant}")
 OF_USER = KeyTemplate("t#{tenant}U#{user}#{inbox}")
@@ -85,6 +85,7 @@ CONFIGURATION = (
         },
         max_bytes=40 * 1024,
         holds="schema of payloads, categories and their permanent codes",
+        growth=Growth("planned: 1,000 inboxes of a tenant", 1_000),
     ),
     Item(
         "segment",
@@ -93,6 +94,7 @@ CONFIGURATION = (
         {**_CHANGED, "predicate": Blob(8 * 1024), "list": Flag(), "active": VERSION, "newest": VERSION},
         max_bytes=9 * 1024,
         holds="a predicate, or a list and its active version",
+        growth=Growth("planned: 10,000 segments of a tenant", 10_000),
     ),
 )
 PROFILE = Item(
@@ -109,6 +111,7 @@ PROFILE = Item(
     },
     max_bytes=15 * 1024,
     holds="attributes and lists of a user; written with the user's row, so all of them are the tenant's directory",
+    growth=Growth("planned: 100 million users of a tenant in 256 parts", 100_000_000 // BUCKETS),
 )
 
 
@@ -135,6 +138,7 @@ BROADCAST_ENTRY = Item(
     },
     max_bytes=1024,
     holds="publish, ramp, halt, redact, in order; never deleted, or a sequence would be given twice",
+    growth=Growth("planned: 1,000 a day for 2.7 years", 1_000_000),
 )
 CONTENT = Item(
     "content",
@@ -160,6 +164,7 @@ CONTENT = Item(
     },
     max_bytes=34 * 1024,
     holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
+    growth=Growth("refused: more than 90 versions beside the current one", 91),
 )
 READER = Item(
     "reader of a broadcast",
@@ -168,6 +173,7 @@ READER = Item(
     {"at": MS},
     max_bytes=1024,
     holds="that a user has read a broadcast that was sent to be tracked",
+    growth=Growth("planned: 20 million readers of a tracked broadcast", 20_000_000),
 )
 KEY = Item(
     "idempotency key",
@@ -195,6 +201,7 @@ DIRECT = Item(
     },
     max_bytes=1024,
     holds="a pointer to a notice, and what the user did with it",
+    growth=Growth("planned: 1 million notices in a user's inbox", 1_000_000),
 )
 COUNTS = Item(
     "direct counts",
@@ -242,6 +249,7 @@ EXPIRING = Item(
     {"category": Number(3), "since": MS, "delivered": MS},
     max_bytes=1024,
     holds="stands while an unread notice that expires is counted",
+    growth=Growth("no more than the user's notices", 1_000_000),
 )
 JOBS = (
     Item(
@@ -272,6 +280,7 @@ JOBS = (
         {"uids": ListOf(CHUNK_USERS, USER), "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
+        growth=Growth("refused: more than 100,000 users of a notice", 1_000),
     ),
     Item(
         "done mark",
@@ -281,6 +290,7 @@ JOBS = (
         {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="that a chunk is done, and for whom it failed",
+        growth=Growth("one for each chunk", 1_000),
     ),
     Item(
         "job of a tenant",
@@ -289,14 +299,22 @@ JOBS = (
         {"kind": Text(16), "inbox": Text(PART_BYTES["inbox"]), "created_at": TIME, "ttl": SECONDS},
         max_bytes=1024,
         holds="for the list of jobs",
+        growth=Growth("planned: 16 million jobs of a tenant in 16 parts", 1_000_000),
     ),
     Item(
         "job due",
         DUE,
         DUE_SORT,
-        {"created_at": TIME, "seen": Number(6), "tries": Number(3)},
-        max_bytes=1024,
+        {
+            "created_at": TIME,
+            "seen": Number(6),
+            "tries": Number(3),
+            # the ends of partitions behind whose lag its chunks may wait, by the partition's number
+            "fences": MapOf(CHUNK_PARTITIONS, 2, Number(18)),
+        },
+        max_bytes=2 * 1024,
         holds="a job that waits for its time or runs",
+        growth=Growth("planned: 1.6 million jobs at a time in 16 parts", 100_000),
     ),
 )
 INBOX = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tidings.platform.dynamo.records import read_records
+from tidings.platform.dynamo.records import Change, read_records
 
 
 def body(identity: dict[str, str] | None) -> bytes:
@@ -44,3 +44,22 @@ def test_a_value_without_its_type_is_left_out_and_holds_up_nothing() -> None:
     }
     (record,) = read_records(json.dumps(told).encode()).records
     assert record.new == {"pk": "a", "many": [1]}
+
+
+@pytest.mark.parametrize(
+    ("images", "change"),
+    [
+        ({"NewImage": {"pk": {"S": "a"}}}, Change.INSERT),
+        ({"NewImage": {"pk": {"S": "a"}}, "OldImage": {"pk": {"S": "a"}}}, Change.MODIFY),
+        ({"OldImage": {"pk": {"S": "a"}}}, Change.REMOVE),
+    ],
+)
+def test_an_unknown_event_name_is_replaced_by_what_the_images_show(
+    images: dict[str, object], change: Change
+) -> None:
+    """DynamoDB Local sometimes returns such a record. The records behind it must stay readable."""
+    told = json.loads(body(None))
+    told["Records"][0]["eventName"] = "UNKNOWN_TO_SDK_VERSION"
+    told["Records"][0]["dynamodb"] |= images
+    (record,) = read_records(json.dumps(told).encode()).records
+    assert record.change is change

@@ -56,13 +56,13 @@ ANSWERS: Final = (
         "refused",
         "No, and trying again does not help.",
         '{"id":7,"error":{"code":"not_a_member","message":"The user is not a member of this chat.",'
-        '"docs":"docs/reference/errors.md#not_a_member"}}',
+        '"docs":"/errors/not_a_member"}}',
     ),
     sample(
         "refused_for_now",
         "No, and later perhaps.",
         '{"id":7,"error":{"code":"rate_limited","message":"Too many frames.","retryable":true,'
-        '"docs":"docs/reference/errors.md#rate_limited","retry_after_ms":420}}',
+        '"docs":"/errors/rate_limited","retry_after_ms":420}}',
     ),
 )
 
@@ -97,14 +97,14 @@ PUSHES: Final = (
         "chat",
         "A chat that the device did not know.",
         '{"chat":{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","head":9,"unread":3,"read":5,"name":"us","at":1763184004000,'
-        '"by":"cleo","preview":"see you"}}',
+        '"by":"cleo","preview":"see you","last":9}}',
     ),
     sample(
         "chats",
         "Rows of chats that the device did not know, newest first.",
         '{"chats":{"rows":[{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","head":9,"unread":3,"read":5,"name":"us",'
-        '"at":1763184004000,"by":"cleo","preview":"see you"},{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","head":44,'
-        '"members":["ben"]}]}}',
+        '"at":1763184004000,"by":"cleo","preview":"see you","last":9},{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP",'
+        '"head":44,"members":["ben"],"at":1763184003000,"by":"ben","last":43,"state":"redacted"}]}}',
     ),
     sample(
         "resumed", "All that was missed has been pushed; the connection is live.", '{"resumed":{"epoch":0}}'
@@ -159,7 +159,7 @@ PUSHES: Final = (
         "error_push",
         "A frame could not be told from others: it had no id, or one that is in flight.",
         '{"error":{"code":"request_invalid","message":"A request with the id 7 is still being answered.",'
-        '"docs":"docs/reference/errors.md#request_invalid","request_id":7}}',
+        '"docs":"/errors/request_invalid","request_id":7}}',
     ),
     sample(
         "push_from_the_future",

@@ -1,0 +1,99 @@
+"""Jobs are looked after on a real Kafka: lag is waited for, what was lost is published again."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import msgspec
+from contract.kafka.harness import QUICK, make_topic, never_bury, publishing, read_log
+from fixtures.engines import Space
+from fixtures.notices import Notices, open_notices
+from fixtures.tables import Tables
+
+from tidings.jobs.look_after import LookAfter
+from tidings.jobs.model import ChunkRef
+from tidings.jobs.store import GROUP, DynamoDue, KafkaChunks, decode, kafka_key
+from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.consumer import Consumer
+from tidings.platform.kafka.consumers import KafkaConsumers
+from tidings.platform.kafka.lane import Work
+from tidings.run.inboxes import join_look_after
+from tidings.run.notices import Handler
+from tidings.topics.declaration import NOTICES
+
+USERS = [f"user{number:04d}" for number in range(205)]
+ENDS_S = 120.0
+
+
+def test_what_waits_behind_lag_is_left_alone_and_what_was_lost_is_published_after_it(
+    tables_dynoxide: Tables, kafka: str, space: Space, tmp_path: Path
+) -> None:
+    connection = Connection(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
+    make_topic(connection, NOTICES.name)
+
+    async def scene() -> None:
+        async with (
+            open_notices(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at,
+            publishing(connection) as publisher,
+            asyncio.timeout(ENDS_S),
+        ):
+            chunks = KafkaChunks(publisher)
+            made = KafkaConsumers(connection, topic=NOTICES.name, group=GROUP, key_of=kafka_key)
+            with closing(made) as consumers:
+                jobs = join_look_after(at.client, at.clock, chunks, consumers)
+                await waits_for_lag(at, jobs, chunks, connection)
+
+    asyncio.run(scene())
+
+
+async def waits_for_lag(at: Notices, jobs: LookAfter, chunks: KafkaChunks, connection: Connection) -> None:
+    waits, lost = await at.send(USERS), await at.send(USERS)
+    chunks.publish([ref for ref in at.chunks.take() if ref.job == waits.job])
+    log = await published(connection, 3)
+    for _ in range(4):
+        at.clock.ahead_ms += 100_000
+        await look_after(at, jobs)
+    # A record that the looks had sent would lie before this one.
+    chunks.publish([log[0]])
+    assert await published(connection, 4) == [*log, log[0]]
+    async with consuming(at, connection):
+        while await at.state(lost.job) != "done":
+            at.clock.ahead_ms += 400_000
+            await look_after(at, jobs)
+            await asyncio.sleep(0.05)
+    assert await at.state(waits.job) == "done"
+    all_of_it = await published(connection, 7)
+    assert [ref.chunk for ref in all_of_it if ref.job == waits.job] == [0, 1, 2, 0]
+    assert {ref.chunk for ref in all_of_it if ref.job == lost.job} == {0, 1, 2}
+    assert [await at.total(user) for user in (USERS[0], USERS[100], USERS[204])] == [2, 2, 2]
+
+
+async def published(connection: Connection, at_least: int) -> list[ChunkRef]:
+    """Read the log, once it has so many records."""
+    found: list[ChunkRef] = []
+    while len(found) < at_least:
+        log = await asyncio.to_thread(read_log, connection, NOTICES.name)
+        found = [msgspec.json.decode(value, type=ChunkRef) for value in log[0]]
+    return found
+
+
+async def look_after(at: Notices, jobs: LookAfter) -> None:
+    """Look after the jobs of this test alone: the queue is shared by all tenants."""
+    queue = DynamoDue(at.client)
+    for shard in range(queue.shards):
+        for due in await queue.due(shard, at.clock.now_ms()):
+            if due.tenant == at.tenant:
+                await jobs.look(due)
+
+
+@asynccontextmanager
+async def consuming(at: Notices, connection: Connection) -> AsyncIterator[None]:
+    work = Work(decode, Handler(at.cases.work), never_bury)
+    consumer = Consumer(connection, work, group=GROUP, topics=[NOTICES.name], tuning=QUICK)
+    running = asyncio.create_task(consumer.run())
+    try:
+        yield
+    finally:
+        consumer.stop()
+        await running

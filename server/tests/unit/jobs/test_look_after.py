@@ -1,0 +1,185 @@
+"""Looking after a job: what waits behind lag is left alone, what was lost is published again. And a mutant per rule."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+
+import pytest
+from fixtures.job_scene import JobScene
+
+from tidings.jobs import rules
+from tidings.jobs.look_after import LookAfter
+from tidings.jobs.model import ChunkRef, Done, Due, Job
+from tidings.kernel.fences import Fence, Reached, fence_at
+
+ALL = [0, 1, 2, 3]
+
+
+def published(starts_in_ms: int | None = None, lag: int = 1_000) -> JobScene:
+    """A job whose chunks wait behind the lag of other jobs, in both partitions."""
+    scene = JobScene(starts_in_ms)
+    scene.topic.ends = [lag + 2, lag + 2]
+    return scene
+
+
+async def test_chunks_behind_lag_are_not_published_again_however_long_it_takes() -> None:
+    scene = published()
+    for _ in range(12):
+        assert await scene.look() == []
+        scene.topic.committed = [at + 50 for at in scene.topic.committed]
+        scene.topic.ends = [at + 60 for at in scene.topic.ends]
+    scene.topic.committed = [1_002, 1_002]
+    scene.do(*ALL)
+    assert await scene.look() == []
+    assert scene.queue == []
+
+
+async def test_a_lost_chunk_is_published_once_the_consumers_are_past_the_fence_whatever_follows_it() -> None:
+    scene = published()
+    assert await scene.look() == []
+    scene.do(0, 2)
+    scene.topic.ends = [9_000, 9_000]
+    assert await scene.look() == []
+    scene.topic.committed = [1_001, 1_001]
+    assert await scene.look() == []
+    scene.topic.committed, scene.topic.ends = [1_002, 1_002], [19_000, 19_000]
+    assert await scene.look() == [1, 3]
+
+
+async def test_only_chunks_of_a_partition_without_lag_are_published() -> None:
+    scene = published()
+    scene.topic.committed[1] = scene.topic.ends[1]
+    assert await scene.look() == [1, 3]
+    assert [fence.partition for fence in scene.queue[0].fences] == [0]
+
+
+async def test_what_was_published_again_is_waited_for_before_the_next_time() -> None:
+    scene = published(lag=-2)
+    assert await scene.look() == ALL
+    assert await scene.look() == []
+    scene.topic.ends = [500, 500]
+    assert await scene.look() == []
+    scene.topic.committed = [2, 2]
+    assert await scene.look() == ALL
+
+
+async def test_a_chunk_that_is_done_while_the_brokers_are_asked_is_not_published() -> None:
+    """A worker handles it, marks it and commits between our read of the marks and the brokers' answer."""
+    scene = published()
+    scene.topic.committed = scene.topic.ends
+    scene.topic.once_asked = lambda: scene.do(0, 1, 2)
+    assert await scene.look() == [3]
+
+
+async def test_a_job_that_starts_later_is_published_at_its_start_whatever_the_lag() -> None:
+    scene = published(starts_in_ms=60_000)
+    assert await scene.look() == ALL
+    assert await scene.look() == []
+
+
+async def test_a_log_that_was_lost_explains_nothing() -> None:
+    scene = published()
+    assert await scene.look() == []
+    scene.topic.ends, scene.topic.committed = [0, 0], [0, 0]
+    assert await scene.look() == ALL
+
+
+async def test_while_the_brokers_do_not_answer_nothing_is_published_and_fences_stay() -> None:
+    scene = published()
+    assert await scene.look() == []
+    fences, scene.topic.is_away = scene.queue[0].fences, True
+    assert await scene.look() == []
+    assert scene.queue[0].fences == fences != ()
+    scene.topic.is_away, scene.topic.committed = False, [1_002, 1_002]
+    assert await scene.look() == ALL
+
+
+type Apply = Callable[[pytest.MonkeyPatch], None]
+
+
+def asks_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rules, "explained_by_lag", lambda *_: False)
+
+
+def notes_a_fence_at_every_look(patch: pytest.MonkeyPatch) -> None:
+    honest = rules.silence
+    patch.setattr(rules, "silence", lambda missing, reached, _: honest(missing, reached, ()))
+
+
+def keeps_a_passed_fence(patch: pytest.MonkeyPatch) -> None:
+    honest = rules.silence
+
+    def silence(
+        missing: Collection[ChunkRef], reached: Mapping[ChunkRef, Reached], fences: Collection[Fence]
+    ) -> rules.Silence:
+        kept = tuple(fences) or tuple({fence_at(place) for place in reached.values()})
+        return honest(missing, reached, fences)._replace(fences=kept)
+
+    patch.setattr(rules, "silence", silence)
+
+
+def publishes_all_or_nothing(patch: pytest.MonkeyPatch) -> None:
+    honest = rules.silence
+
+    def silence(
+        missing: Sequence[ChunkRef], reached: Mapping[ChunkRef, Reached], fences: Collection[Fence]
+    ) -> rules.Silence:
+        found = honest(missing, reached, fences)
+        return found._replace(lost=missing if found.lost else ())
+
+    patch.setattr(rules, "silence", silence)
+
+
+class Stale:
+    """Answers with what was read before."""
+
+    def __init__(self, read: Collection[Done]) -> None:
+        self._read = read
+
+    async def done(self, *_: object) -> Collection[Done]:
+        return self._read
+
+
+def reads_the_marks_before_the_offsets(patch: pytest.MonkeyPatch) -> None:
+    honest = LookAfter._silence
+
+    async def silence(self: LookAfter, job: Job, due: Due, done: Collection[Done]) -> rules.Silence:
+        with patch.context() as inner:
+            inner.setattr(self, "_store", Stale(done))
+            return await honest(self, job, due, done)
+
+    patch.setattr(LookAfter, "_silence", silence)
+
+
+def asks_before_the_start(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rules, "has_begun", lambda *_: True)
+
+
+def forgets_fences_while_the_brokers_are_away(patch: pytest.MonkeyPatch) -> None:
+    honest = LookAfter._silence
+
+    async def silence(self: LookAfter, job: Job, due: Due, done: Collection[Done]) -> rules.Silence:
+        found = await honest(self, job, due, done)
+        return found._replace(fences=()) if found == rules.Silence((), due.fences) else found
+
+    patch.setattr(LookAfter, "_silence", silence)
+
+
+MUTANTS = {
+    asks_nobody: test_chunks_behind_lag_are_not_published_again_however_long_it_takes,
+    notes_a_fence_at_every_look: test_a_lost_chunk_is_published_once_the_consumers_are_past_the_fence_whatever_follows_it,
+    keeps_a_passed_fence: test_what_was_published_again_is_waited_for_before_the_next_time,
+    publishes_all_or_nothing: test_only_chunks_of_a_partition_without_lag_are_published,
+    reads_the_marks_before_the_offsets: test_a_chunk_that_is_done_while_the_brokers_are_asked_is_not_published,
+    asks_before_the_start: test_a_job_that_starts_later_is_published_at_its_start_whatever_the_lag,
+    forgets_fences_while_the_brokers_are_away: (
+        test_while_the_brokers_do_not_answer_nothing_is_published_and_fences_stay
+    ),
+}
+
+
+@pytest.mark.parametrize(("mutant", "scene"), MUTANTS.items())
+async def test_every_mutant_is_caught(
+    mutant: Apply, scene: Callable[[], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant(monkeypatch)
+    with pytest.raises(AssertionError):
+        await scene()

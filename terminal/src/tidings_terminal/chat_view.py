@@ -1,0 +1,209 @@
+"""The open chat on the screen: its head, thread and composer. Loads its history, marks it as read, and sends."""
+
+import time
+from collections.abc import Callable, Coroutine
+from typing import Final, override
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList, Static
+
+from tidings_sdk import Chat, Client, TidingsError
+from tidings_terminal import words
+from tidings_terminal.model import Model, partner
+from tidings_terminal.panes import Composer, Doing, Task, ThreadPane
+from tidings_terminal.thread import Message
+from tidings_terminal.views import Eyes, thread_lines
+
+_PAGE: Final = 50
+
+
+class ChatView(Vertical):
+    """`client` is None until it is connected first. `run` starts a coroutine, `changed` asks for another drawing."""
+
+    def __init__(
+        self,
+        model: Model,
+        client: Callable[[], Client | None],
+        run: Callable[[Coroutine[None, None, None]], None],
+        changed: Callable[[], None],
+        *,
+        id: str,  # noqa: A002 - Textual's word
+    ) -> None:
+        super().__init__(id=id)
+        self.model = model
+        self._client, self._run, self._changed = client, run, changed
+        self._is_loading = False
+        self._reading = 0
+        self._said: dict[str, str] = {}
+
+    @override
+    def compose(self) -> ComposeResult:
+        yield Static(id="head", markup=False)
+        yield ThreadPane(id="thread")
+        yield Static(id="typing", markup=False)
+        yield Composer(id="words")
+
+    def show(self, *, from_end: bool = False) -> None:
+        chat, client = self._chat, self._client()
+        if chat is None or client is None:
+            self._say("#head", "no chats yet")
+            return
+        eyes, row = Eyes.now(client), chat.row
+        other = partner(row) if row else None
+        about = (
+            words.presence(client.presence(other), eyes.now_ms, eyes.zone)
+            if other
+            else ", ".join(chat.members)
+        )
+        title = self.model.title(row, eyes.user) if row else chat.id
+        self._say("#head", f"{title}   {about}" if about else title)
+        self._say("#typing", words.typing(chat.typists))
+        lines = thread_lines(self.model.thread(chat.id), eyes, chat.status)
+        self.query_one(ThreadPane).show(list(lines), from_end=from_end)
+        self.see()
+
+    def _say(self, where: str, text: str) -> None:
+        """Update a line if its text has changed."""
+        if self._said.get(where) != text:
+            self._said[where] = text
+            self.query_one(where, Static).update(text)
+
+    def open(self, chat: str) -> None:
+        """Show another chat. Only the chat on the screen is watched; the others need only their rows."""
+        if (before := self._chat) is not None:
+            before.unwatch()
+            self._change_draft(before.id, chat)
+        self.model.open = chat
+        self._reading = 0
+        if (now := self._chat) is not None:
+            now.watch()
+        if not self.model.thread(chat).is_loaded:
+            self._load()
+        self.show(from_end=True)
+
+    def _change_draft(self, before: str, chat: str) -> None:
+        """Keep what was begun in a chat until the user comes back to it."""
+        composer = self.query_one(Composer)
+        self.model.drafts[before] = composer.value if composer.task_now.doing is Doing.SEND else ""
+        composer.begin(Task(), self.model.drafts.pop(chat, ""))
+
+    def _load(self) -> None:
+        if not self._is_loading and (chat := self._chat) is not None:
+            self._is_loading = True
+            self._run(self._older(chat))
+
+    async def _older(self, chat: Chat) -> None:
+        thread = self.model.thread(chat.id)
+        was_loaded = thread.is_loaded
+        try:
+            thread.page(await chat.history(before=thread.oldest if was_loaded else None, limit=_PAGE))
+        except TidingsError as error:
+            self.model.say(f"older messages could not be had: {error}", time.monotonic())
+        finally:
+            self._is_loading = False
+        if chat.id == self.model.open:
+            self.show(from_end=not was_loaded)
+        elif self.model.open and not self.model.thread(self.model.open).is_loaded:
+            self._load()
+
+    def see(self) -> None:
+        """Mark as read what is on the screen, while the user looks at its end."""
+        chat = self._chat
+        is_looked_at = self.app.app_focus and not self.screen.has_class("-desk")
+        if chat is None or chat.row is None or not (is_looked_at and self.query_one(ThreadPane).is_at_end):
+            return
+        newest = self.model.thread(chat.id).newest
+        if chat.row.unread and newest > max(chat.row.read, self._reading):
+            self._reading = newest
+            self._run(self._read(chat, newest))
+
+    async def _read(self, chat: Chat, sequence: int) -> None:
+        try:
+            await chat.read(sequence)
+        except TidingsError:
+            self._reading = 0
+        self._changed()
+
+    def page(self, by: int) -> None:
+        pane = self.query_one(ThreadPane)
+        pane.scroll_relative(y=by * max(1, pane.size.height - 2), animate=False)
+        if by < 0 and pane.scroll_offset.y == 0:
+            self._wants_older()
+
+    @on(ThreadPane.WantsOlder)
+    def _wants_older(self) -> None:
+        if self.model.open and self.model.thread(self.model.open).has_older:
+            self._load()
+
+    @on(ThreadPane.ReachedEnd)
+    def _reached_end(self) -> None:
+        self.see()
+
+    @on(OptionList.OptionSelected, "#thread")
+    def to_composer(self) -> None:
+        self.query_one(Composer).focus()
+
+    @on(Input.Changed, "#words")
+    def _types(self, event: Input.Changed) -> None:
+        if (chat := self._chat) is not None and self.query_one(Composer).task_now.doing is Doing.SEND:
+            chat.typing(is_typing=bool(event.value))
+
+    @on(Input.Submitted, "#words")
+    def _enter(self, event: Input.Submitted) -> None:
+        composer, text = self.query_one(Composer), event.value.strip()
+        task, chat = composer.task_now, self._chat
+        if chat is None or (not text and task.doing is not Doing.REACT):
+            return
+        try:
+            self._do(chat, task, text)
+        except (TidingsError, ValueError) as error:
+            self.model.say(f"not done: {error}", time.monotonic())
+        composer.begin(Task())
+        self.show(from_end=task.doing is Doing.SEND)
+        self._changed()
+
+    def _do(self, chat: Chat, task: Task, text: str) -> None:
+        thread = self.model.thread(chat.id)
+        match task.doing:
+            case Doing.SEND:
+                thread.dismiss()
+                thread.waits(chat.send(text).client_message_id, text)
+            case Doing.EDIT:
+                _ = chat.edit(task.sequence, text)
+            case Doing.REACT:
+                _ = chat.react(task.sequence, text or "👍")
+
+    def edit(self) -> None:
+        """Edit a message of the user's own, unless they are writing another one."""
+        composer, message = self.query_one(Composer), self._meant(is_own=True)
+        if message is not None and not (composer.has_focus and composer.value):
+            self._begin(Task(Doing.EDIT, message.sequence), message.text)
+
+    def react(self) -> None:
+        message = self._meant(is_own=False)
+        if message is not None:
+            self._begin(Task(Doing.REACT, message.sequence))
+
+    def redact(self) -> None:
+        message, chat = self._meant(is_own=True), self._chat
+        if message is not None and chat is not None:
+            _ = chat.redact(message.sequence)
+
+    def _begin(self, task: Task, text: str = "") -> None:
+        composer = self.query_one(Composer)
+        composer.begin(task, text)
+        composer.focus()
+
+    def _meant(self, *, is_own: bool) -> Message | None:
+        client, chat = self._client(), self._chat
+        if client is None or chat is None:
+            return None
+        chosen = self.query_one(ThreadPane).chosen
+        return self.model.thread(chat.id).meant(chosen, client.user or "", is_own=is_own)
+
+    @property
+    def _chat(self) -> Chat | None:
+        client = self._client()
+        return client.chat(self.model.open) if client and self.model.open else None
