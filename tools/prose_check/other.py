@@ -15,9 +15,14 @@ COMMENTS = {
     "run": _HASH,
     ".toml": _HASH,
     ".yaml": _HASH,
+    ".sh": _HASH,
+    ".tf": _HASH,
     ".lua": _DASHES,
     ".go": _SLASHES,
     ".java": _SLASHES,
+    ".cjs": _SLASHES,
+    ".ts": _SLASHES,
+    ".tsx": _SLASHES,
 }
 """How a comment starts, by the suffix of a file or, without one, by its name."""
 
