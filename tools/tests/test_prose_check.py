@@ -23,7 +23,7 @@ OLD = [
     ("anew", "The draft follows the log entry by entry and is judged anew."),
     ("word", "Of each chat one word in a while, to every process that keeps it."),
 ]
-"""Sentences that this repository used to contain, each with one rule that must find it."""
+"""Sentences in the former style of this repository, each with one rule that must find it."""
 
 GOOD = [
     "Self-hosted chat and in-app notifications on DynamoDB, Kafka and Redis.",
