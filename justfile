@@ -24,6 +24,14 @@ lint:
     uv run mypy
     uv run lint-imports
 
+# check the language of docs, docstrings, comments and messages: just prose [--count | --json | --rules] [PATH ...]
+prose *args:
+    uv run python -m tools.prose_check {{ args }}
+
+# measure the server's code: just code-stats [--skip FOLDER]; a table, then one line of JSON
+code-stats *args:
+    uv run python -m tools.code_stats {{ args }}
+
 # all tests, or those given: just test server/tests/unit
 test *args:
     uv run pytest {{ args }}
